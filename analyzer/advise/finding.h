@@ -1,0 +1,44 @@
+#pragma once
+// Finding: what one rule says of one run. Plain text and numbers, ready to print.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ws {
+
+enum class FindingStatus : uint8_t { fires, no, unknown };
+
+struct Action {
+  std::string framework;  // any megatron_lm megatron_bridge pytorch env nsys
+  std::string set, to, note;
+};
+
+struct EvidenceValue {
+  std::string expression;  // as the rule writes it: "c.exposed_share"
+  std::string value;       // printable; "unknown" for NULL
+  std::optional<double> number;
+};
+
+struct ClauseValue {
+  std::string clause;
+  std::optional<bool> holds;               // nullopt: NULL
+  std::vector<std::string> missing_facts;  // "fact_config.ep", only when NULL
+};
+
+struct Finding {
+  std::string rule, title;
+  std::string wall;   // "" for data quality
+  std::string phase;  // data fit scale profile retune
+  FindingStatus status = FindingStatus::no;
+  bool leads = false;  // answers the verdict's cause
+  std::vector<ClauseValue> clauses;
+  std::vector<EvidenceValue> evidence;
+  std::optional<double> gain_lo_share, gain_hi_share;
+  std::string gain_basis;  // ceiling estimate what_if published
+  std::vector<Action> actions;
+  std::string why, safety;
+  std::vector<std::string> published, pitfalls, verify, conflicts, sources;
+};
+
+}  // namespace ws

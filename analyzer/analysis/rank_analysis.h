@@ -1,0 +1,93 @@
+#pragma once
+// Everything the facts need of one rank; the trace itself can be dropped afterwards.
+#include <string>
+#include <vector>
+
+#include "analysis/partition.h"
+#include "analysis/steps.h"
+
+namespace ws {
+
+struct KernelRow {  // per kernel name, over the steady steps (all of them when none is steady)
+  std::string name, cls;  // printable UTF-8; cls: OpClass name
+  int64_t count = 0;
+  TimeNs total_ns = 0, p50_ns = 0, p99_ns = 0;  // durations, not exclusive time
+  bool unclassified = false, grouped = false, optimizer = false, recompute = false;
+};
+
+struct CollectiveRow {  // per (communicator, kind, op, bytes)
+  std::string group;
+  CommKind kind{};
+  CollectiveOp op{};
+  int64_t bytes = -1;  // -1: not known
+  int64_t count = 0;
+  TimeNs total_ns = 0;                                  // sum of durations
+  TimeNs wait_ns = 0, transfer_ns = 0, unsplit_ns = 0;  // exposed time, as charged
+  TimeNs hidden_ns = 0;                                 // under compute
+  TimeNs min_ns = 0;                                    // shortest instance
+};
+
+struct IdleRow {  // per idle leaf
+  Leaf leaf{};
+  TimeNs ns = 0;
+  int64_t count = 0;
+  Interval largest;           // longest single part
+  std::string before, after;  // kernel names around it
+};
+
+// Plain counts over the steady steps of one device, per step where the name says so.
+struct StepCounts {
+  double kernels = 0, launches = 0, graph_launches = 0, syncs = 0, copies = 0, alloc_calls = 0;
+  double small_d2h = 0;  // device-to-host copies of at most 64 bytes
+  double pageable_copies = 0;
+  double api_calls = 0;
+  TimeNs sync_host_ns = 0;  // host time inside synchronising calls, per step
+  TimeNs mean_kernel_ns = 0;
+  TimeNs launch_spacing_ns = 0;  // median begin-to-begin of launch calls
+  TimeNs host_marker_ns = 0;     // mean length of the host's own step range, 0: none
+  TimeNs run_ahead_p10_ns = 0;   // 10th percentile of launch-to-start
+};
+
+struct MemoryRow {                                              // one device
+  int64_t peak_allocated_bytes = -1, peak_reserved_bytes = -1;  // -1: not recorded
+  int64_t capacity_bytes = 0;                                   // 0: not known
+  TimeNs recompute_ns = 0;               // per steady step, sum of durations flagged
+  double recompute_estimated_share = 0;  // bound by counting, 0 when flags exist
+  TimeNs offload_idle_ns = 0;            // per steady step
+  int64_t offload_bytes = 0, h2d_bytes = 0, d2h_bytes = 0, pageable_bytes = 0;  // per steady step
+  TimeNs h2d_ns = 0, d2h_ns = 0, pageable_ns = 0;                               // per steady step
+};
+
+struct DeviceAnalysis {
+  int32_t device = 0;  // CUDA ordinal
+  std::string gpu;
+  Constants constants;
+  std::vector<Step> steps;
+  std::vector<Breakdown> breakdowns;    // one per step
+  std::vector<TimeNs> offload_idle_ns;  // one per step
+  std::vector<KernelRow> kernels;       // by total time, then name
+  std::vector<CollectiveRow> collectives;
+  std::vector<IdleRow> idle;
+  StepCounts counts;
+  MemoryRow memory;
+  Overlap comm, copies;  // over the steady steps, per step
+  int64_t ops = 0, ops_with_launch = 0;
+  int64_t launches_without_op = 0;
+  int64_t expected_launches = 0;
+};
+
+struct RankAnalysis {
+  int32_t rank = 0;
+  int32_t host = 0;
+  std::string host_name, path, format, tool_version, framework;
+  RankSource rank_source{};
+  int32_t world_size = 0;
+  TimeNs clock_base_ns = 0, tick_ns = 1;
+  bool graphs_as_a_whole = false, has_api_records = false, has_host_ranges = false;
+  StepOrigin step_origin{};
+  std::vector<DeviceAnalysis> devices;
+  std::vector<Communicator> communicators;
+  Notes notes;
+};
+
+}  // namespace ws

@@ -1,0 +1,35 @@
+#pragma once
+// Steps (ALGORITHMS 2): anchors in order, device windows by the boundary rule, the steady set.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/labels.h"
+#include "model/step.h"
+#include "model/trace.h"
+
+namespace ws {
+
+enum class StepWindow : uint8_t { device, host, whole };
+
+struct StepOptions {
+  StepWindow window = StepWindow::device;
+  std::string range_name;                            // anchor 1: a name the user gave, "" for none
+  std::optional<std::pair<int64_t, int64_t>> steps;  // --step A:B, inclusive, by step index
+  std::optional<Interval> time;                      // --time A:B, ns of the source's clock
+};
+
+struct StepsResult {
+  StepOrigin origin = StepOrigin::whole;
+  std::vector<std::vector<Step>> by_device;  // one list per row of Trace::devices; empty: no ops
+  Notes notes;
+};
+
+StepsResult find_steps(const Trace& trace, const OpLabels& labels, const StepOptions& options);
+
+// Marks complete steps steady or not by duration and by what the excess consists of (section 2).
+// breakdowns: one per step.
+void choose_steady(std::vector<Step>& steps, const std::vector<Breakdown>& breakdowns,
+                   Notes& notes);
+
+}  // namespace ws

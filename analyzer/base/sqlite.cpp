@@ -1,0 +1,155 @@
+#include "base/sqlite.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace ws {
+
+void Statement::Finalize::operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
+
+bool Statement::step() {
+  const int rc = sqlite3_step(stmt_.get());
+  if (rc == SQLITE_ROW) return true;
+  if (rc != SQLITE_DONE) failed_ = true;
+  return false;
+}
+
+void Statement::reset() {
+  sqlite3_reset(stmt_.get());
+  sqlite3_clear_bindings(stmt_.get());
+  failed_ = false;
+}
+
+int Statement::column_count() const { return sqlite3_column_count(stmt_.get()); }
+
+std::string_view Statement::column_name(int i) const {
+  const char* name = sqlite3_column_name(stmt_.get(), i);
+  return name != nullptr ? std::string_view(name) : std::string_view();
+}
+
+bool Statement::is_null(int i) const { return sqlite3_column_type(stmt_.get(), i) == SQLITE_NULL; }
+
+bool Statement::is_integer(int i) const {
+  return sqlite3_column_type(stmt_.get(), i) == SQLITE_INTEGER;
+}
+
+int64_t Statement::int64(int i) const { return sqlite3_column_int64(stmt_.get(), i); }
+
+double Statement::real(int i) const { return sqlite3_column_double(stmt_.get(), i); }
+
+std::string_view Statement::text(int i) const {
+  const void* p = sqlite3_column_blob(stmt_.get(), i);
+  const int n = sqlite3_column_bytes(stmt_.get(), i);
+  if (p == nullptr || n <= 0) return {};
+  return {static_cast<const char*>(p), static_cast<size_t>(n)};
+}
+
+std::optional<int64_t> Statement::maybe_int64(int i) const {
+  if (is_null(i)) return std::nullopt;
+  return int64(i);
+}
+
+Statement& Statement::bind(int i, int64_t v) {
+  sqlite3_bind_int64(stmt_.get(), i, v);
+  return *this;
+}
+
+Statement& Statement::bind(int i, double v) {
+  sqlite3_bind_double(stmt_.get(), i, v);
+  return *this;
+}
+
+Statement& Statement::bind(int i, std::string_view v) {
+  const char* data = v.data() != nullptr ? v.data() : "";
+  sqlite3_bind_text64(stmt_.get(), i, data, v.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind_null(int i) {
+  sqlite3_bind_null(stmt_.get(), i);
+  return *this;
+}
+
+void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+
+namespace {
+
+// A file: URI with every byte that has a meaning there escaped.
+std::string file_uri(const std::string& path, std::string_view query) {
+  std::string uri = "file:";
+  for (char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri.append(query);
+}
+
+}  // namespace
+
+Result<Database> Database::open(const std::string& path, Mode mode) {
+  std::string name = path;
+  int flags = SQLITE_OPEN_READONLY;
+  switch (mode) {
+    case Mode::read_only:
+      break;
+    case Mode::immutable:
+      name = file_uri(path, "?immutable=1&mode=ro");
+      flags |= SQLITE_OPEN_URI;
+      break;
+    case Mode::create:
+      flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+      break;
+    case Mode::memory:
+      name = ":memory:";
+      flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+      break;
+  }
+  Database db;
+  sqlite3* raw = nullptr;
+  const int rc = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  db.db_.reset(raw);
+  if (rc != SQLITE_OK) {
+    return Error{fmt::format("{}: can not open the database ({})", path, sqlite3_errstr(rc))};
+  }
+  // Untrusted files: no functions or tricks from the schema, no double-quoted strings.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+  return db;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* raw = nullptr;
+  const char* tail = nullptr;
+  const int rc =
+      sqlite3_prepare_v2(db_.get(), sql.data(), static_cast<int>(sql.size()), &raw, &tail);
+  Statement s;
+  s.stmt_.reset(raw);
+  if (rc != SQLITE_OK) {
+    const int at = sqlite3_error_offset(db_.get());
+    return Error{at >= 0 ? fmt::format("{} (at character {})", sqlite3_errmsg(db_.get()), at)
+                         : std::string(sqlite3_errmsg(db_.get()))};
+  }
+  const auto rest = std::string_view(tail, static_cast<size_t>(sql.data() + sql.size() - tail));
+  if (raw == nullptr || rest.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
+    return Error{"expected one SQL statement, found none or several"};
+  }
+  return s;
+}
+
+Result<void> Database::exec(std::string_view sql) const {
+  char* message = nullptr;
+  const int rc = sqlite3_exec(db_.get(), std::string(sql).c_str(), nullptr, nullptr, &message);
+  if (rc == SQLITE_OK) return {};
+  std::string text = message != nullptr ? message : sqlite3_errstr(rc);
+  sqlite3_free(message);
+  return Error{text};
+}
+
+std::string Database::last_error() const { return sqlite3_errmsg(db_.get()); }
+
+}  // namespace ws

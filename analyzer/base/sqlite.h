@@ -1,0 +1,62 @@
+#pragma once
+// Thin RAII over sqlite3. Only this file and its users in import/nsys*, facts/ and advise/ touch
+// SQLite.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace ws {
+
+class Statement {
+ public:
+  bool step();  // true while a row is there; false at the end or on error (see failed())
+  bool failed() const { return failed_; }
+  void reset();
+  int column_count() const;
+  std::string_view column_name(int i) const;
+  bool is_null(int i) const;
+  bool is_integer(int i) const;
+  int64_t int64(int i) const;
+  double real(int i) const;
+  std::string_view text(int i) const;  // raw bytes, valid until the next step
+  std::optional<int64_t> maybe_int64(int i) const;
+  Statement& bind(int i, int64_t v);  // i counts from 1, as in SQLite
+  Statement& bind(int i, double v);
+  Statement& bind(int i, std::string_view v);
+  Statement& bind_null(int i);
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* s) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> stmt_;
+  bool failed_ = false;
+};
+
+class Database {
+ public:
+  enum class Mode { read_only, immutable, create, memory };
+  // immutable: reads without locks or side files (for untrusted input in read-only folders).
+  static Result<Database> open(const std::string& path, Mode mode);
+  Result<Statement> prepare(
+      std::string_view sql) const;  // one statement; error text has the position
+  Result<void> exec(std::string_view sql) const;
+  std::string last_error() const;
+  sqlite3* handle() const { return db_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const;
+  };
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+}  // namespace ws

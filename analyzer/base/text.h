@@ -1,0 +1,18 @@
+#pragma once
+// Text from outside is never trusted: these functions make it valid and printable.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ws {
+
+// Invalid UTF-8 becomes U+FFFD, NUL is dropped. Adds 1 to *repaired when anything changed.
+std::string to_utf8(std::string_view bytes, int64_t* repaired = nullptr);
+
+// One printable line: control characters (ESC, newline, C1) become '?', runs of blanks shrink.
+std::string one_line(std::string_view utf8);
+
+// Shortens to at most `columns` code points, ending in "..." when cut.
+std::string shorten(std::string_view utf8, size_t columns);
+
+}  // namespace ws

@@ -1,0 +1,41 @@
+#pragma once
+// FactDb: the fact database of one run (schemas/facts.sql), on disk or in memory. The only thing
+// that advise/ and report/ see of a run.
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/sqlite.h"
+
+namespace ws {
+
+// Text of schemas/facts.sql as compiled in.
+std::string_view facts_schema();
+// Its PRAGMA user_version.
+int facts_version();
+
+class FactDb {
+ public:
+  static Result<FactDb> in_memory();
+  // Creates or replaces the file; on failure nothing new is left behind.
+  static Result<FactDb> create(const std::string& path);
+  // Read-only. Refuses what is not a fact database and versions this program can not read.
+  static Result<FactDb> open(const std::string& path);
+  const Database& db() const { return db_; }
+  // Writes a consistent copy to path (replacing it as a whole at the end).
+  Result<void> save(const std::string& path) const;
+
+ private:
+  explicit FactDb(Database db) : db_(std::move(db)) {}
+  Database db_;
+};
+
+// A column and what its comment says of it, read from the schema text.
+struct FactColumn {
+  std::string table, column, type, comment;
+  bool not_null = false;
+  std::vector<std::string> allowed;  // of "one of: a b c", else empty
+};
+std::vector<FactColumn> facts_columns();
+
+}  // namespace ws

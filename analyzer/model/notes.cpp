@@ -1,0 +1,154 @@
+#include "model/notes.h"
+
+#include <array>
+
+#include "base/check.h"
+
+namespace ws {
+namespace {
+
+constexpr auto kInfo = Severity::info;
+constexpr auto kWarn = Severity::warning;
+constexpr auto kLoss = Severity::data_loss;
+
+// In the order of NoteCode; notes_test checks that ids are unique and the table is complete.
+constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {{
+    {"negative_duration", kWarn, "records ended before they began (unfinished) and were left out",
+     ""},
+    {"zero_timestamp", kLoss,
+     "records had time 0 and length 0: the recorder could not collect their times; left out",
+     "record a shorter window, or lower the profiler's buffer pressure"},
+    {"unfinished_range", kInfo, "ranges were still open when the recording ended and were left out",
+     ""},
+    {"clipped_kernel", kWarn,
+     "kernels claimed to outlast their successor on the same stream and were clipped at its start",
+     ""},
+    {"duplicate_record", kInfo, "device records appeared twice and were counted once", ""},
+    {"junk_event", kWarn, "entries of the event list were not usable events and were skipped", ""},
+    {"bad_number", kWarn, "values were not finite or not numbers and were taken as missing", ""},
+    {"repaired_string", kWarn,
+     "names held invalid escapes, control bytes or invalid UTF-8 and were repaired", ""},
+    {"missing_thread", kInfo, "host events lacked a process or thread id; they keep their time",
+     ""},
+    {"bad_event", kWarn, "events could not be read and were skipped", ""},
+    {"crossing_ranges", kInfo, "host ranges of one thread cross instead of nesting", ""},
+    {"unknown_string", kWarn,
+     "names refer to strings that are not in the file; shown as 'unknown #id'", ""},
+    {"missing_process", kInfo,
+     "device records without a process were given to the only process there is", ""},
+    {"ambiguous_correlation", kWarn,
+     "correlation ids were shared by unrelated calls: launches were not linked", ""},
+    {"kernel_before_launch", kInfo,
+     "device records start before their own launch call; the launch delay is taken as 0", ""},
+    {"correlation_missing", kInfo, "device records have no launch call in this file",
+     "record CUDA API calls together with the kernels, from before the first step"},
+    {"trailing_comma", kInfo, "trailing commas were tolerated", ""},
+    {"duplicate_key", kInfo, "objects held the same key twice; the last one counts", ""},
+    {"truncated_file", kLoss, "the file is cut off; what stands before the cut was read",
+     "record again, and let the profiler finish writing"},
+    {"schema_newer", kWarn,
+     "the export's schema is newer than any tested here; columns were read by name", ""},
+    {"missing_gpu_records", kWarn, "launch calls have no device record",
+     "capture kernels of the whole window; check the profiler's capture range and buffers"},
+    {"missing_api_records", kWarn,
+     "no CUDA API calls were recorded: idle time can not be explained",
+     "nsys: --trace=cuda,nvtx; torch.profiler: ProfilerActivity.CPU and ProfilerActivity.CUDA"},
+    {"no_host_ranges", kInfo, "no host ranges were recorded: steps and host causes are guessed",
+     "nsys: --trace=cuda,nvtx with NVTX ranges per step; torch.profiler: call prof.step()"},
+    {"no_gpu_events", kLoss, "no GPU activity was recorded",
+     "torch.profiler: ProfilerActivity.CUDA; nsys: --trace=cuda, --trace-fork-before-exec=true for "
+     "child processes, check the capture range; check that CUPTI is not in use by another tool"},
+    {"graph_level_trace", kWarn,
+     "CUDA graphs were recorded as a whole: what runs inside them is unknown",
+     "nsys profile --cuda-graph-trace=node"},
+    {"records_lost", kLoss, "the recorder says that it lost records",
+     "record a shorter window or fewer activities"},
+    {"recorder_message", kInfo, "the recorder left messages", ""},
+    {"microsecond_clock", kInfo, "times have a resolution of 1 microsecond: short gaps are blurred",
+     "a newer PyTorch writes nanoseconds"},
+    {"missing_payload_json", kInfo,
+     "NCCL ranges carry no payload: sizes and communicators are unknown",
+     "nsys export --type=sqlite --include-json=true"},
+    {"rank_unknown", kInfo, "no file says which rank it is; shown as rank 0, 1, ... in order", ""},
+    {"rank_from_file_name", kInfo, "the rank was taken from the file name", ""},
+    {"rank_from_environment", kInfo, "the rank was taken from the recorded environment", ""},
+    {"two_files_one_rank", kWarn,
+     "two files claim one rank; both are kept apart, the later one under a free number",
+     "analyze one file per rank"},
+    {"peers_missing", kWarn,
+     "only some ranks of the job were recorded: waiting and transfer can not be told apart",
+     "record all ranks of one communicator in the same steps and analyze the files together"},
+    {"file_skipped", kInfo, "files in the folder are not traces and were skipped", ""},
+    {"selection", kInfo, "only a selected part was analyzed", ""},
+    {"mixed_formats", kInfo, "the ranks come from different recorders", ""},
+    {"steps_unknown", kWarn, "no steps were found: the whole recording is one window",
+     "torch.profiler: call prof.step() every iteration; nsys: an NVTX range per iteration, for "
+     "example torch.cuda.nvtx.range_push(\"iteration\")"},
+    {"step_incomplete", kInfo, "steps were cut by the recording or its faults and were left out",
+     ""},
+    {"steps_disagree", kWarn, "two ways to find steps disagree by more than 2 %", ""},
+    {"unclassified_kernels", kInfo, "kernels above 1 % of the step are of no known class",
+     "add a row to rules/kernel_classes.json"},
+    {"kinds_guessed", kInfo,
+     "communicators have no telling name: their parallel dimension was guessed from patterns",
+     "give the run configuration, or name the process groups"},
+    {"kinds_unknown", kInfo, "the parallel dimension of some communicators is unknown",
+     "give the run configuration, or name the process groups"},
+    {"constants_default", kInfo,
+     "too few launches to calibrate launch latency or kernel gap: defaults were used", ""},
+    {"first_step_left_out", kInfo, "the first step was left out of the mean as warm-up", ""},
+    {"outlier_step", kInfo, "steps differ from the median by more than 10 %", ""},
+    {"profiler_overhead", kWarn, "the profiler itself took time inside steps",
+     "record fewer activities or a shorter window"},
+    {"unsplit_collectives", kInfo, "collectives are not split into waiting and transfer",
+     "record all ranks of the communicator and analyze the files together"},
+    {"recompute_estimated", kInfo, "recompute is estimated from counts of kernels, not from ranges",
+     "record with host ranges of the backward pass"},
+    {"processes_share_device", kInfo, "several processes share one GPU and are shown as one rank",
+     ""},
+    {"what_if_not_available", kInfo,
+     "gains were not re-simulated: they are ceilings from the shares", ""},
+}};
+
+}  // namespace
+
+std::string_view name_of(Severity v) {
+  switch (v) {
+    case Severity::info:
+      return "info";
+    case Severity::warning:
+      return "warning";
+    case Severity::data_loss:
+      break;
+  }
+  return "data_loss";
+}
+
+const NoteInfo& info_of(NoteCode code) {
+  WS_CHECK(code < NoteCode::count_);
+  return kNotes[static_cast<size_t>(code)];
+}
+
+void Notes::add(NoteCode code, std::string_view place, int64_t count, std::string_view detail) {
+  for (Note& n : notes_) {
+    if (n.code == code && n.detail == detail) {
+      n.count += count;
+      return;
+    }
+  }
+  notes_.push_back({code, count, std::string(place), std::string(detail)});
+}
+
+void Notes::merge(const Notes& other) {
+  for (const Note& n : other.notes_) add(n.code, n.first_place, n.count, n.detail);
+}
+
+int64_t Notes::count(NoteCode code) const {
+  int64_t total = 0;
+  for (const Note& n : notes_) {
+    if (n.code == code) total += n.count;
+  }
+  return total;
+}
+
+}  // namespace ws

@@ -1,0 +1,239 @@
+-- The fact database: everything that is known of one analyzed run. A run.wsdb holds exactly these
+-- tables; reports, rules, diffs and history need nothing else. Small (hundreds to thousands of
+-- rows), documented, mailable, open to `sqlite3 run.wsdb`.
+--
+-- Conventions. Times are integer ns. Shares are REAL 0..1 of the mean steady step unless a comment
+-- says otherwise, so that rules never divide. NULL means "not known"; 0 means "looked for and not
+-- there". An open set (idle causes, kinds) is in long form with a row for every member that was
+-- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
+-- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
+PRAGMA user_version = 1;
+
+-- One row: the run as a whole and its verdict.
+CREATE TABLE fact_run (
+  id TEXT NOT NULL,                 -- hash of the inputs' names, sizes and spans; same input, same id
+  tool_version TEXT NOT NULL,       -- version of wallsight that wrote this file
+  rank_count INTEGER NOT NULL,      -- ranks analyzed
+  device_count INTEGER NOT NULL,    -- (rank, device) pairs with device records
+  world_size INTEGER,               -- ranks of the job; NULL: no file says
+  single_rank_of_job INTEGER NOT NULL, -- 1: one rank of a job with several was recorded
+  gpu TEXT,                         -- name of the GPU ("NVIDIA H100 80GB HBM3"); NULL: not recorded
+  gpu_memory_bytes INTEGER,         -- capacity of one GPU
+  platform TEXT,                    -- key of rules/platforms.json ("h100", "gb200", ...); NULL: unknown GPU
+  framework TEXT,                   -- one of: pytorch megatron_lm megatron_bridge; NULL: not told
+  step_origin TEXT NOT NULL,        -- one of: user_range profiler_step named_range megatron_ranges optimizer_burst kernel_period whole
+  step_window TEXT NOT NULL,        -- one of: device host whole
+  step_count INTEGER NOT NULL,      -- complete steps of the rank with most; 0: none found
+  steady_count INTEGER NOT NULL,    -- of these, steps in the means
+  step_mean_ns INTEGER,             -- mean steady step over devices; NULL: no device record
+  step_median_ns INTEGER,           -- median over (device, steady step)
+  step_min_ns INTEGER,
+  step_max_ns INTEGER,
+  step_spread_share REAL,           -- (max - min) / median of steady steps
+  critical_rank INTEGER,            -- rank with the longest mean step
+  selection TEXT,                   -- what --step, --rank, --time selected, printable; NULL: everything
+  verdict_kind TEXT NOT NULL,       -- one of: dominant mixed none insufficient
+  loss TEXT,                        -- one of: useful memory communication imbalance bubble host; NULL: insufficient
+  wall TEXT,                        -- one of: memory communication compute_host; NULL: insufficient
+  cause TEXT NOT NULL,              -- one of: launch_bound host_sync input_pipeline gc_pause allocator recompute offload pageable_copy ep_all_to_all tp_collective dp_gradient dp_parameter cp_exchange pp_transfer comm_contention straggler_gpu straggler_host expert_imbalance pipeline_bubble membound_kernels gemm_bound attention_bound compute_bound only_warmup too_few_steps records_lost graph_level_trace peers_missing no_gpu_events unknown
+  confidence TEXT NOT NULL,         -- one of: low medium high
+  share_lo REAL, share_hi REAL,     -- interval of the verdict's loss, of the steady step
+  price_lo REAL, price_hi REAL,     -- what removing the group gains by re-simulation; NULL: no graph
+  also TEXT,                        -- second loss group of a mixed verdict; one of: useful memory communication imbalance bubble host
+  also_cause TEXT,                  -- cause inside `also`, a value of `cause`
+  where_ranks TEXT,                 -- guilty ranks "2" or "2,3"; NULL: everybody
+  where_steps TEXT,                 -- guilty step names, comma separated; NULL: all steps
+  compute_share REAL,               -- device busy with compute (gemm attention membound compute_other recompute)
+  comm_exposed_share REAL,          -- every comm.* leaf
+  copy_exposed_share REAL,          -- every copy.* leaf
+  idle_share REAL,                  -- every idle.* leaf
+  unknown_share REAL,               -- idle.unknown
+  profiler_share REAL,              -- idle.profiler over ALL complete steps, steady or not
+  latent_memory_wall INTEGER        -- 1: memory is paid through choices (ALGORITHMS 4), 0: no sign; NULL: not judged
+) STRICT;
+
+-- One row: configuration of the run as given or as the trace shows it. NULL: not known.
+CREATE TABLE fact_config (
+  framework_version TEXT,           -- as the user states it
+  tp INTEGER, pp INTEGER, vpp INTEGER, cp INTEGER, ep INTEGER, etp INTEGER, dp INTEGER, -- sizes of the parallel groups
+  micro_batch INTEGER, global_batch INTEGER, seq_len INTEGER,
+  moe_token_dispatcher_type TEXT,   -- one of: allgather alltoall flex
+  moe_flex_dispatcher_backend TEXT, -- one of: deepep hybridep ncclep
+  overlap_moe_expert_parallel_comm INTEGER, -- 0 or 1
+  overlap_grad_reduce INTEGER,      -- 0 or 1
+  overlap_param_gather INTEGER,     -- 0 or 1
+  tp_comm_overlap INTEGER,          -- 0 or 1
+  recompute_granularity TEXT,       -- one of: selective full none
+  cuda_graphs INTEGER,              -- 1: graph launches were seen or configured, 0: none
+  cuda_device_max_connections INTEGER, -- environment CUDA_DEVICE_MAX_CONNECTIONS
+  expandable_segments INTEGER,      -- 0 or 1, PYTORCH_CUDA_ALLOC_CONF
+  manual_gc INTEGER,                -- 0 or 1
+  precision TEXT                    -- of the GEMMs seen; one of: fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4 mixed
+) STRICT;
+
+-- One row per input file.
+CREATE TABLE fact_source (
+  path TEXT NOT NULL,               -- base name
+  format TEXT NOT NULL,             -- "nsys-sqlite", "kineto-json"
+  tool_version TEXT,                -- of the recorder, as the file says
+  rank INTEGER NOT NULL             -- first rank read from it
+) STRICT;
+
+-- One row per (rank, device).
+CREATE TABLE fact_rank (
+  rank INTEGER NOT NULL,
+  device INTEGER NOT NULL,          -- CUDA ordinal
+  host TEXT NOT NULL,               -- host0, host1, ...
+  rank_source TEXT NOT NULL,        -- one of: distributed_info file_name environment order
+  gpu TEXT,
+  clock_offset_ns INTEGER,          -- to the run's clock; NULL: single rank or not measured
+  clock_error_ns INTEGER,           -- residual of that offset
+  launch_latency_ns INTEGER NOT NULL, -- Lambda used
+  kernel_gap_ns INTEGER NOT NULL,   -- kappa used
+  step_mean_ns INTEGER,             -- mean steady step
+  late_ns INTEGER,                  -- marginal lateness per step at collectives; NULL: not matched
+  ops INTEGER NOT NULL,             -- device records
+  ops_with_launch INTEGER NOT NULL  -- of these, linked to a launch call
+) STRICT;
+
+-- Mean partition per (rank, device), ns per steady step; zero leaves are left out.
+CREATE TABLE fact_rank_leaf (rank INTEGER NOT NULL, device INTEGER NOT NULL, leaf TEXT NOT NULL, ns INTEGER NOT NULL) STRICT;
+
+-- One row per (rank, device, step), and its partition (zero leaves left out). Leaves sum to end - begin.
+CREATE TABLE fact_step (
+  rank INTEGER NOT NULL, device INTEGER NOT NULL,
+  step INTEGER NOT NULL,            -- number in the step's name, else 0, 1, ...
+  name TEXT NOT NULL,
+  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, -- source clock of the rank
+  steady INTEGER NOT NULL,          -- 1: counted in the means
+  complete INTEGER NOT NULL,        -- 0: cut by the recording or its faults
+  outlier INTEGER NOT NULL,         -- 1: differs from the median by the rule of ALGORITHMS 2
+  note TEXT                         -- why not steady, or the largest excess of an outlier
+) STRICT;
+CREATE TABLE fact_step_leaf (rank INTEGER NOT NULL, device INTEGER NOT NULL, step INTEGER NOT NULL, leaf TEXT NOT NULL, ns INTEGER NOT NULL) STRICT;
+
+-- Mean partition of the run: every leaf has a row.
+CREATE TABLE fact_leaf (
+  leaf TEXT NOT NULL,               -- one of: gemm attention membound compute_other recompute comm.tp.wait comm.tp.transfer comm.tp.unsplit comm.ep.wait comm.ep.transfer comm.ep.unsplit comm.dp.wait comm.dp.transfer comm.dp.unsplit comm.pp.wait comm.pp.transfer comm.pp.unsplit comm.cp.wait comm.cp.transfer comm.cp.unsplit comm.p2p.wait comm.p2p.transfer comm.p2p.unsplit comm.other.wait comm.other.transfer comm.other.unsplit copy.h2d copy.d2h copy.offload idle.launch idle.graph_launch idle.host idle.sync idle.alloc idle.dataload idle.gc idle.jit idle.profiler idle.kernel_gap idle.dependency idle.unknown
+  ns INTEGER NOT NULL,              -- per steady step, mean over steps then devices
+  total_ns INTEGER NOT NULL,        -- sum over all steady steps and devices: exact
+  share REAL NOT NULL
+) STRICT;
+
+-- Loss groups with intervals; every group has a row.
+CREATE TABLE fact_loss (
+  loss TEXT NOT NULL,               -- one of: useful memory communication imbalance bubble host
+  lo_ns INTEGER NOT NULL, hi_ns INTEGER NOT NULL, -- per steady step
+  lo_share REAL NOT NULL, hi_share REAL NOT NULL,
+  price_lo_share REAL, price_hi_share REAL, -- by re-simulation; NULL: no graph
+  cause TEXT NOT NULL               -- largest cause inside the group, a value of fact_run.cause
+) STRICT;
+
+-- Sentences of the verdict in order.
+CREATE TABLE fact_verdict_text (
+  kind TEXT NOT NULL,               -- one of: why missing
+  position INTEGER NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+
+-- Kernels over the steady steps, all devices together.
+CREATE TABLE fact_kernel (
+  name TEXT NOT NULL, class TEXT NOT NULL, -- class; one of: gemm attention compute_other membound comm p2p h2d d2h
+  count INTEGER NOT NULL, total_ns INTEGER NOT NULL, mean_ns INTEGER NOT NULL,
+  p50_ns INTEGER NOT NULL, p99_ns INTEGER NOT NULL,
+  share REAL NOT NULL,              -- of all steady step time; overlapping kernels may sum to more than 1
+  unclassified INTEGER NOT NULL     -- 1: no row of rules/kernel_classes.json matched
+) STRICT;
+
+-- Kernels by class; every class has a row.
+CREATE TABLE fact_kernel_class (
+  class TEXT NOT NULL,              -- one of: gemm attention compute_other membound comm p2p h2d d2h
+  count INTEGER NOT NULL,           -- per steady step and device
+  total_ns INTEGER NOT NULL,        -- per steady step and device, overlaps counted twice
+  mean_ns INTEGER,                  -- per record; NULL: none
+  share REAL NOT NULL
+) STRICT;
+
+-- Collectives by communicator, operation and size.
+CREATE TABLE fact_collective (
+  group_name TEXT NOT NULL,
+  kind TEXT NOT NULL,               -- one of: ep tp cp pp dp other p2p
+  op TEXT NOT NULL,                 -- one of: unknown all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter send recv send_recv barrier
+  bytes INTEGER,                    -- payload of one rank; NULL: not recorded
+  count INTEGER NOT NULL,           -- over all steady steps and devices
+  total_ns INTEGER NOT NULL,        -- sum of durations
+  wait_ns INTEGER NOT NULL, transfer_ns INTEGER NOT NULL, unsplit_ns INTEGER NOT NULL, -- exposed
+  hidden_ns INTEGER NOT NULL,       -- under compute
+  min_ns INTEGER NOT NULL,          -- shortest instance
+  bus_gbps REAL,                    -- bus bandwidth of the transfer part; NULL: not split or size unknown
+  late_rank INTEGER                 -- rank that arrives last most; NULL: not matched
+) STRICT;
+
+-- Communication by kind; every kind has a row.
+CREATE TABLE fact_comm (
+  kind TEXT NOT NULL,               -- one of: ep tp cp pp dp other p2p
+  main_op TEXT,                     -- operation with most exposed time; one of: unknown all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter send recv send_recv barrier
+  count REAL NOT NULL,              -- per steady step and device
+  total_share REAL NOT NULL,        -- union of the kind's time
+  exposed_share REAL NOT NULL,      -- leaves comm.<kind>.*
+  wait_share REAL NOT NULL, transfer_share REAL NOT NULL, unsplit_share REAL NOT NULL,
+  hidden_share REAL NOT NULL,       -- total minus exposed
+  overlap_share REAL,               -- hidden / total, 0..1; NULL: none of the kind
+  guessed INTEGER NOT NULL          -- 1: the kind comes from patterns, not from a name
+) STRICT;
+
+-- Idle time by cause; every idle leaf has a row.
+CREATE TABLE fact_idle (
+  cause TEXT NOT NULL,              -- one of: launch graph_launch host sync alloc dataload gc jit profiler kernel_gap dependency unknown
+  ns INTEGER NOT NULL,              -- per steady step
+  count INTEGER NOT NULL,           -- stretches over all steady steps and devices
+  share REAL NOT NULL,
+  largest_rank INTEGER, largest_begin_ns INTEGER, largest_ns INTEGER, -- longest single stretch
+  largest_before TEXT, largest_after TEXT -- kernels around it
+) STRICT;
+
+-- One row: host and launch behaviour, per steady step and device.
+CREATE TABLE fact_host (
+  kernels_per_step REAL, launches_per_step REAL, graph_launches_per_step REAL, api_calls_per_step REAL,
+  syncs_per_step REAL,              -- calls that block the host until the device is done
+  small_d2h_per_step REAL,          -- device-to-host copies of at most 64 bytes
+  alloc_calls_per_step REAL,        -- cudaMalloc / cudaFree and kin
+  mean_kernel_ns INTEGER,           -- mean kernel duration
+  launch_spacing_ns INTEGER,        -- median time from one launch call to the next
+  sync_host_ns INTEGER,             -- host time inside synchronising calls: NOT the loss, the device mostly works
+  run_ahead_p10_ns INTEGER,         -- 10th percentile of launch-to-start: near 0 means host bound
+  host_marker_ns INTEGER,           -- mean length of the host's own step range; NULL: no such ranges
+  steps_with_pause INTEGER          -- steps with one unexplained host gap over 1 ms
+) STRICT;
+
+-- One row: memory.
+CREATE TABLE fact_memory (
+  capacity_bytes INTEGER, peak_allocated_bytes INTEGER, peak_reserved_bytes INTEGER, -- largest over devices; NULL: not recorded
+  headroom_share REAL,              -- 1 - peak reserved / capacity
+  fragmentation_share REAL,         -- (reserved - allocated) / reserved at peak
+  recompute_share REAL NOT NULL,    -- leaf recompute
+  recompute_estimated INTEGER NOT NULL, -- 1: by counting, a bound
+  offload_exposed_share REAL NOT NULL,  -- leaf copy.offload
+  offload_idle_share REAL NOT NULL,     -- idle between the copy down and the copy back
+  offload_bytes INTEGER NOT NULL,       -- per steady step and device
+  alloc_share REAL NOT NULL,            -- leaf idle.alloc
+  h2d_bytes INTEGER NOT NULL, d2h_bytes INTEGER NOT NULL,   -- per steady step and device
+  h2d_exposed_share REAL NOT NULL, d2h_exposed_share REAL NOT NULL, -- leaves copy.h2d, copy.d2h
+  pageable_copies_per_step REAL NOT NULL, pageable_bytes INTEGER NOT NULL,
+  pageable_exposed_share REAL NOT NULL, -- exposed copies and their staging if any copy is pageable
+  pageable_gbps REAL                    -- achieved; NULL: no pageable copies
+) STRICT;
+
+-- What a change would gain, by re-simulation. Absent rows were not simulated.
+CREATE TABLE fact_what_if (
+  id TEXT NOT NULL,                 -- DESIGN 5, for example ep_zero, launch_zero
+  step_lo_ns INTEGER NOT NULL, step_hi_ns INTEGER NOT NULL,
+  saved_lo_share REAL NOT NULL, saved_hi_share REAL NOT NULL,
+  next_loss TEXT, next_cause TEXT
+) STRICT;
+
+-- What was dropped, repaired, assumed or could not be seen.
+CREATE TABLE fact_note (
+  code TEXT NOT NULL, severity TEXT NOT NULL, -- severity; one of: info warning data_loss
+  count INTEGER NOT NULL, first_place TEXT NOT NULL, text TEXT NOT NULL, advice TEXT NOT NULL
+) STRICT;
