@@ -155,6 +155,7 @@ struct Trace {
   std::vector<Device> devices;  // only devices with records or named by the file
   std::vector<Stream> streams;
   GpuOps ops;
+  std::vector<std::vector<uint32_t>> ops_by_device;  // per row of devices: rows of ops, in order
   ApiCalls calls;
   HostRanges ranges;
   std::vector<Copy> copies;

@@ -126,6 +126,11 @@ StreamId TraceBuilder::stream(ProcessId process, DeviceId device, int64_t contex
 }
 
 bool TraceBuilder::usable(TimeNs begin_ns, TimeNs end_ns, const Place& place) {
+  if (std::min(begin_ns, end_ns) < -kMaxTime || std::max(begin_ns, end_ns) > kMaxTime) {
+    const bool first = trace.notes.wants_place(NoteCode::bad_event);
+    trace.notes.add(NoteCode::bad_event, first ? place.text() : std::string());
+    return false;
+  }
   if (end_ns < begin_ns) {
     const bool first = trace.notes.wants_place(NoteCode::negative_duration);
     trace.notes.add(NoteCode::negative_duration, first ? place.text() : std::string());
@@ -375,6 +380,9 @@ Trace TraceBuilder::seal(const SealOptions& options) {
   if (options.drop_duplicates) drop_duplicates();
   link_launches();
   if (options.clip_outlasting) clip_outlasting();
+  trace.ops_by_device.resize(trace.devices.size());
+  for (uint32_t i = 0; i < trace.ops.size(); ++i)
+    trace.ops_by_device[row(trace.device_of(i))].push_back(i);
   trace.has_api_records = trace.calls.size() > 0;
   trace.has_host_ranges = false;
   Interval& cap = trace.capture;

@@ -14,6 +14,8 @@ namespace ws {
 // Correlation ids are unique only inside one process. kNoCorrelation: the record has none.
 inline constexpr uint32_t kNoCorrelation = 0xffffffffu;
 
+inline constexpr TimeNs kMaxTime = (TimeNs{1} << 62) - 1;  // 146 years
+
 struct OpRow {
   TimeNs begin_ns = 0, end_ns = 0;
   StringId name{};
@@ -66,7 +68,8 @@ class TraceBuilder {
   StreamId stream(ProcessId process, DeviceId device, int64_t context, int64_t number);
 
   // Records that end before they begin, or have time 0 and length 0, are counted and left out.
-  // True when the record was kept. Zero-length records are kept; they take no time.
+  // True when the record was kept. Zero-length records are kept; they take no time. So are times
+  // beyond kMaxTime left out: the difference of any two kept times fits into TimeNs.
   bool add(const OpRow& op, const Place& place);
   bool add(const CallRow& call, const Place& place);
   bool add(const RangeRow& range, const Place& place);

@@ -89,3 +89,20 @@ TEST_CASE("sparse correlation ids are joined too") {
   CHECK(t.ops.launch[0] == 0);
   CHECK(t.ops.launch[1] == 1);
 }
+
+TEST_CASE("times beyond any clock are left out, so that differences never overflow") {
+  TraceBuilder b;
+  CHECK_FALSE(b.add(op(b, -INT64_MAX, INT64_MAX, 1), {}));
+  CHECK_FALSE(b.add(call(b, 0, INT64_MAX, 1), {}));
+  CHECK(b.add(op(b, -kMaxTime, kMaxTime, 1), {}));
+  CHECK(b.seal().notes.count(NoteCode::bad_event) == 2);
+}
+
+TEST_CASE("every device knows its rows, in time order") {
+  TraceBuilder b;
+  OpRow late = op(b, 50, 60, 1), other = op(b, 20, 30, 2), early = op(b, 0, 10, 3);
+  other.stream = b.stream(b.process(1), b.device(4), 1, 7);
+  for (const OpRow& r : {late, other, early}) b.add(r, {});
+  const Trace t = b.seal();
+  CHECK(t.ops_by_device == std::vector<std::vector<uint32_t>>{{0, 2}, {1}});
+}
