@@ -9,11 +9,16 @@
 
 namespace ws {
 
+// Kernels that only the forward or only the backward pass launches (attention, norms).
+enum class PassHint : uint8_t { none, forward, backward };
+
 struct NameClass {
   OpClass cls = OpClass::compute_other;
   CollectiveOp coll = CollectiveOp::unknown;  // comm only
   uint8_t flags = 0;                          // OpFlag bits that follow from the name
-  std::string_view family;                    // "nccl", "nvjet", "flash", ... of the matching row
+  CommKind kind = CommKind::other;            // comm only: ep for DeepEP, tp for userbuffers ...
+  PassHint pass = PassHint::none;
+  std::string_view family;  // "nccl", "nvjet", "flash", ... of the matching row
 };
 
 class KernelClasses {

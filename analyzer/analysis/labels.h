@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "model/names.h"
 #include "model/notes.h"
 
@@ -39,9 +40,17 @@ struct Communicator {
   bool guessed = false;  // kind comes from patterns, not from a name
 };
 
+// One communication op: what the source says of it beyond the columns of OpLabels.
+struct CommOp {
+  uint32_t op = 0;               // row of Trace::ops
+  uint32_t collective = kNoRow;  // row of Trace::collectives: its own, or of the enclosing range
+  int64_t bytes = -1;            // payload: max(in, out) elements x dtype size, -1: not known
+};
+
 struct Labels {
   OpLabels ops;
   std::vector<Communicator> communicators;
+  std::vector<CommOp> comm_ops;  // class comm only, in order of op
   Notes notes;
 };
 

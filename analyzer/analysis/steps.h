@@ -22,6 +22,9 @@ struct StepOptions {
 struct StepsResult {
   StepOrigin origin = StepOrigin::whole;
   std::vector<std::vector<Step>> by_device;  // one list per row of Trace::devices; empty: no ops
+  // The host's own step ranges (anchors user_range to megatron_ranges), of the thread that
+  // announces most of them; there too when no device record exists.
+  std::vector<Step> host_steps;
   Notes notes;
 };
 
