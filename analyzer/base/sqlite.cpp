@@ -33,6 +33,8 @@ bool Statement::is_integer(int i) const {
   return sqlite3_column_type(stmt_.get(), i) == SQLITE_INTEGER;
 }
 
+bool Statement::is_real(int i) const { return sqlite3_column_type(stmt_.get(), i) == SQLITE_FLOAT; }
+
 int64_t Statement::int64(int i) const { return sqlite3_column_int64(stmt_.get(), i); }
 
 double Statement::real(int i) const { return sqlite3_column_double(stmt_.get(), i); }

@@ -23,6 +23,7 @@ class Statement {
   std::string_view column_name(int i) const;
   bool is_null(int i) const;
   bool is_integer(int i) const;
+  bool is_real(int i) const;
   int64_t int64(int i) const;
   double real(int i) const;
   std::string_view text(int i) const;  // raw bytes, valid until the next step

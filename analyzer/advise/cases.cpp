@@ -1,0 +1,266 @@
+// Tested by: tests/unit/advise/cases_test.cpp, tests/rules/catalogue_test.cpp
+#include "advise/cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "advise/evaluate.h"
+#include "advise/json_text.h"
+#include "advise/sandbox.h"
+#include "advise/sql_text.h"
+#include "base/text.h"
+
+namespace ws {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kCaseLimit = 200;
+constexpr std::string_view kOneRowTables[] = {"fact_run", "fact_config", "fact_host",
+                                              "fact_memory"};
+
+std::string shown(std::string_view s) { return shorten(one_line(to_utf8(s)), 60); }
+
+Result<FactValue> value_of(const json& v) {
+  if (v.is_null()) return FactValue{};
+  if (v.is_number_integer()) return FactValue{v.get<int64_t>()};
+  if (v.is_number()) return FactValue{v.get<double>()};
+  if (v.is_string()) return FactValue{v.get<std::string>()};
+  return Error{fmt::format("expected a number, text or null, found {}", v.type_name())};
+}
+
+class CaseReader {
+ public:
+  CaseReader(const std::string& place, const std::vector<FactColumn>& columns)
+      : place_(place), columns_(columns) {}
+
+  Result<RuleCase> read(const json& o, size_t index) const {
+    const std::string base = fmt::format("/{}", index);
+    if (!o.is_object()) return fail(base, "expected an object, found something else");
+    for (const auto& [key, value] : o.items()) {
+      if (key != "name" && key != "facts" && key != "expect" && key != "evidence")
+        return fail(base,
+                    fmt::format("expected name facts expect evidence, found `{}`", shown(key)));
+    }
+    RuleCase out;
+    if (!o.contains("name") || !o["name"].is_string())
+      return fail(base + "/name", "expected text, found none");
+    out.name = o["name"].get<std::string>();
+    if (auto ok = read_expect(o, out); !ok) return fail(base + "/expect", ok.error().message);
+    if (!o.contains("facts") || !o["facts"].is_object())
+      return fail(base + "/facts", "expected an object, found none");
+    for (const auto& [table, rows] : o["facts"].items()) {
+      if (auto ok = read_table(table, rows, out); !ok)
+        return fail(fmt::format("{}/facts/{}", base, shown(table)), ok.error().message);
+    }
+    const json evidence = o.value("evidence", json::object());
+    for (const auto& [expression, v] : evidence.items()) {
+      auto value = value_of(v);
+      if (!value) return fail(base + "/evidence", value.error().message);
+      out.evidence.emplace_back(expression, std::move(*value));
+    }
+    return out;
+  }
+
+ private:
+  Error fail(const std::string& pointer, const std::string& text) const {
+    return {fmt::format("{}: {}: {}", place_, pointer, text)};
+  }
+
+  static Result<void> read_expect(const json& o, RuleCase& out) {
+    for (FindingStatus s : {FindingStatus::fires, FindingStatus::no, FindingStatus::unknown}) {
+      if (o.contains("expect") && o["expect"] == std::string(name_of(s))) {
+        out.expect = s;
+        return {};
+      }
+    }
+    return Error{"expected fires, no or unknown, found something else"};
+  }
+
+  Result<void> read_table(const std::string& table, const json& rows, RuleCase& out) const {
+    const json list = rows.is_array() ? rows : json::array({rows});
+    for (const json& row : list) {
+      if (!row.is_object()) return Error{"expected a row as an object, found something else"};
+      FactRow fact{table, {}};
+      for (const auto& [name, v] : row.items()) {
+        const FactColumn* column = find(table, name);
+        if (column == nullptr)
+          return Error{fmt::format("expected a column of schemas/facts.sql, found `{}.{}`",
+                                   shown(table), shown(name))};
+        auto value = value_of(v);
+        if (!value) return value.error();
+        if (auto ok = fits(*column, *value); !ok) return ok;
+        fact.values.emplace_back(name, std::move(*value));
+      }
+      out.rows.push_back(std::move(fact));
+    }
+    return {};
+  }
+
+  const FactColumn* find(std::string_view table, std::string_view name) const {
+    for (const FactColumn& c : columns_) {
+      if (c.table == table && c.column == name) return &c;
+    }
+    return nullptr;
+  }
+
+  Result<void> fits(const FactColumn& column, const FactValue& value) const {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto allowed = allowed_values(column, columns_);
+    if (text == nullptr || allowed.empty()) return {};
+    if (std::find(allowed.begin(), allowed.end(), *text) != allowed.end()) return {};
+    return Error{fmt::format("expected a value that {}.{} can hold, found `{}`", column.table,
+                             column.column, shown(*text))};
+  }
+
+  const std::string& place_;
+  const std::vector<FactColumn>& columns_;
+};
+
+void bind_value(Statement& s, int i, const FactValue& v) {
+  if (const auto* n = std::get_if<int64_t>(&v)) {
+    s.bind(i, *n);
+  } else if (const auto* d = std::get_if<double>(&v)) {
+    s.bind(i, *d);
+  } else if (const auto* t = std::get_if<std::string>(&v)) {
+    s.bind(i, std::string_view(*t));
+  } else {
+    s.bind_null(i);
+  }
+}
+
+Result<void> insert_row(const Database& db, const std::vector<FactColumn>& columns,
+                        const FactRow& row) {
+  std::string names, marks;
+  std::vector<FactValue> values;
+  for (const FactColumn& c : columns) {
+    if (c.table != row.table) continue;
+    const auto given = std::find_if(row.values.begin(), row.values.end(),
+                                    [&](const auto& v) { return v.first == c.column; });
+    FactValue value;
+    if (given != row.values.end()) value = given->second;
+    if (std::holds_alternative<std::monostate>(value) && c.not_null)
+      value = c.type == "TEXT" ? FactValue{std::string()} : FactValue{int64_t{0}};
+    names += (names.empty() ? "" : ", ") + c.column;
+    marks += marks.empty() ? "?" : ", ?";
+    values.push_back(std::move(value));
+  }
+  auto insert = db.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", row.table, names, marks));
+  if (!insert) return insert.error();
+  for (size_t i = 0; i < values.size(); ++i) bind_value(*insert, static_cast<int>(i) + 1, values[i]);
+  insert->step();
+  if (insert->failed()) return Error{fmt::format("{}: {}", row.table, db.last_error())};
+  return {};
+}
+
+bool same_value(const EvidenceValue& got, const FactValue& want) {
+  if (const auto* n = std::get_if<int64_t>(&want))
+    return got.number && *got.number == static_cast<double>(*n);
+  if (const auto* d = std::get_if<double>(&want))
+    return got.number && std::abs(*got.number - *d) <= 1e-9;
+  if (const auto* t = std::get_if<std::string>(&want)) return !got.number && got.value == *t;
+  return got.value == "unknown" && !got.number;
+}
+
+}  // namespace
+
+std::string_view name_of(FindingStatus s) {
+  switch (s) {
+    case FindingStatus::fires:
+      return "fires";
+    case FindingStatus::no:
+      return "no";
+    case FindingStatus::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place) {
+  const auto parsed = parse_json(json_text, place);
+  if (!parsed) return parsed.error();
+  if (!parsed->is_array() || parsed->empty() || parsed->size() > kCaseLimit)
+    return Error{fmt::format("{}: expected a list of 1 to {} cases, found something else", place,
+                             kCaseLimit)};
+  const auto columns = facts_columns();
+  const CaseReader reader(place, columns);
+  std::vector<RuleCase> out;
+  for (size_t i = 0; i < parsed->size(); ++i) {
+    auto one = reader.read((*parsed)[i], i);
+    if (!one) return one.error();
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+Result<FactDb> case_facts(const RuleCase& rule_case) {
+  auto facts = FactDb::in_memory();
+  if (!facts) return facts.error();
+  const auto columns = facts_columns();
+  std::vector<FactRow> rows = rule_case.rows;
+  for (std::string_view table : kOneRowTables) {
+    const bool given =
+        std::any_of(rows.begin(), rows.end(), [&](const FactRow& r) { return r.table == table; });
+    if (!given) rows.push_back({std::string(table), {}});
+  }
+  for (const FactRow& row : rows) {
+    if (auto ok = insert_row(facts->db(), columns, row); !ok) return ok.error();
+  }
+  return facts;
+}
+
+std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const std::string& place) {
+  const std::string at = fmt::format("{}: case `{}`", place, shown(rule_case.name));
+  const auto facts = case_facts(rule_case);
+  if (!facts) return {{fmt::format("{}: {}", at, facts.error().message)}};
+  const RuleSandbox sandbox(*facts);
+  const auto finding = evaluate(sandbox, rule);
+  if (!finding) return {{fmt::format("{}: {}", at, finding.error().message)}};
+  std::vector<Error> problems;
+  if (finding->status != rule_case.expect)
+    problems.push_back({fmt::format("{}: expected {}, found {}", at, name_of(rule_case.expect),
+                                    name_of(finding->status))});
+  for (const auto& [expression, want] : rule_case.evidence) {
+    const auto it = std::find_if(
+        finding->evidence.begin(), finding->evidence.end(),
+        [&, key = std::string_view(expression)](const auto& e) { return e.expression == key; });
+    if (it == finding->evidence.end() || !same_value(*it, want))
+      problems.push_back(
+          {fmt::format("{}: expected another value of `{}`, found {}", at, shown(expression),
+                       it == finding->evidence.end() ? "none" : it->value)});
+  }
+  return problems;
+}
+
+Result<std::vector<Error>> check_rule_folder(const std::string& folder) {
+  const auto read = read_rule_folder(folder);
+  if (!read) return read.error();
+  std::vector<Error> problems = read->problems;
+  for (const Rule& rule : read->set.rules) {
+    const std::string path = fmt::format("{}/{}.cases.json", folder, rule.id);
+    const auto text = read_small_file(path, kCaseFileLimit);
+    const auto cases = text ? read_cases(*text, path) : Result<std::vector<RuleCase>>(text.error());
+    if (!cases) {
+      problems.push_back(cases.error());
+      continue;
+    }
+    for (FindingStatus s : {FindingStatus::fires, FindingStatus::no}) {
+      const bool shown_once = std::any_of(cases->begin(), cases->end(),
+                                          [&](const RuleCase& c) { return c.expect == s; });
+      if (!shown_once)
+        problems.push_back(
+            {fmt::format("{}: expected a case with `{}`, found none", path, name_of(s))});
+    }
+    for (const RuleCase& c : *cases) {
+      const auto wrong = run_case(rule, c, path);
+      problems.insert(problems.end(), wrong.begin(), wrong.end());
+    }
+  }
+  const auto links = check_links(read->set);
+  problems.insert(problems.end(), links.begin(), links.end());
+  return problems;
+}
+
+}  // namespace ws

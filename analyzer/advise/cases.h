@@ -1,0 +1,46 @@
+#pragma once
+// Cases: what a rule must say of small made facts (schemas/cases.schema.json). `rules check` and
+// the tests run them; a rule without cases is not accepted.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "advise/finding.h"
+#include "advise/rule.h"
+#include "facts/fact_db.h"
+
+namespace ws {
+
+using FactValue = std::variant<std::monostate, int64_t, double, std::string>;
+
+struct FactRow {
+  std::string table;
+  std::vector<std::pair<std::string, FactValue>> values;
+};
+
+struct RuleCase {
+  std::string name;
+  std::vector<FactRow> rows;
+  FindingStatus expect = FindingStatus::no;
+  std::vector<std::pair<std::string, FactValue>> evidence;  // expression -> value
+};
+
+// Unknown tables, columns and values outside a column's set are refused.
+Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place);
+
+// Facts of a case: given rows, and one default row of each one-row table. Columns not given are
+// NULL, or 0 or '' where NULL is not allowed.
+Result<FactDb> case_facts(const RuleCase& rule_case);
+
+// What went wrong; empty: the rule said what the case expects.
+std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const std::string& place);
+
+// Every rule of a folder with its cases: problems of both, in order. The links between rules too.
+Result<std::vector<Error>> check_rule_folder(const std::string& folder);
+
+std::string_view name_of(FindingStatus s);
+
+}  // namespace ws

@@ -1,0 +1,169 @@
+// Tested by: tests/unit/advise/evaluate_test.cpp, rules/**/*.cases.json
+#include "advise/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace ws {
+namespace {
+
+constexpr size_t kEvidenceColumns = 160;  // of one printed value
+
+// What of a clause can be NULL, as columns of the SELECT: `alias.column IS NULL`.
+struct NullProbe {
+  size_t clause;
+  std::string fact;  // "fact_config.ep"
+  std::string sql;
+};
+
+std::vector<NullProbe> null_probes(const Rule& rule) {
+  std::vector<NullProbe> out;
+  for (size_t i = 0; i < rule.when.size(); ++i) {
+    for (const TableColumn& read : rule.when[i].reads) {
+      for (const TableRef& t : rule.from) {
+        if (t.table != read.table) continue;
+        out.push_back({i, read.table + "." + read.column,
+                       fmt::format("{}.{} IS NULL", t.alias, read.column)});
+      }
+    }
+  }
+  return out;
+}
+
+std::string query_text(const Rule& rule, const std::vector<NullProbe>& probes) {
+  std::vector<std::string> expressions;
+  for (const Clause& c : rule.when) expressions.push_back(c.sql);
+  expressions.insert(expressions.end(), rule.evidence.begin(), rule.evidence.end());
+  expressions.push_back(rule.gain ? rule.gain->lo_share : "NULL");
+  expressions.push_back(rule.gain ? rule.gain->hi_share : "NULL");
+  for (const NullProbe& p : probes) expressions.push_back(p.sql);
+  return select_sql(expressions, rule.from);
+}
+
+EvidenceValue evidence_value(const Statement& row, int column, const std::string& expression) {
+  EvidenceValue out{expression, "unknown", std::nullopt};
+  if (row.is_null(column)) return out;
+  if (row.is_integer(column)) {
+    out.value = fmt::format("{}", row.int64(column));
+    out.number = static_cast<double>(row.int64(column));
+  } else if (row.is_real(column)) {
+    out.value = fmt::format("{:.6g}", row.real(column));
+    out.number = row.real(column);
+  } else {
+    out.value = shorten(one_line(to_utf8(row.text(column))), kEvidenceColumns);
+  }
+  return out;
+}
+
+std::optional<double> share_value(const Statement& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  return std::clamp(row.real(column), 0.0, 1.0);
+}
+
+// One row of the rule's join, as a finding without the rule's own words.
+struct Row {
+  std::vector<ClauseValue> clauses;
+  std::vector<EvidenceValue> evidence;
+  std::optional<double> lo, hi;
+  int failed = 0, unknown = 0;
+
+  FindingStatus status() const {
+    if (failed > 0) return FindingStatus::no;
+    return unknown > 0 ? FindingStatus::unknown : FindingStatus::fires;
+  }
+  // Smaller is better: nearest to firing, then the largest gain.
+  std::tuple<int, int, double, double> standing() const {
+    return {failed, unknown, -hi.value_or(-1), -lo.value_or(-1)};
+  }
+  bool better_than(const Row& o) const {
+    if (standing() != o.standing()) return standing() < o.standing();
+    return std::lexicographical_compare(
+        evidence.begin(), evidence.end(), o.evidence.begin(), o.evidence.end(),
+        [](const EvidenceValue& a, const EvidenceValue& b) { return a.value < b.value; });
+  }
+};
+
+Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>& probes) {
+  Row row;
+  int column = 0;
+  for (const Clause& c : rule.when) {
+    ClauseValue v{c.sql, std::nullopt, {}};
+    if (!s.is_null(column)) v.holds = s.real(column) != 0;
+    row.failed += v.holds.has_value() && !*v.holds;
+    row.unknown += !v.holds.has_value();
+    row.clauses.push_back(std::move(v));
+    ++column;
+  }
+  for (const std::string& e : rule.evidence) row.evidence.push_back(evidence_value(s, column++, e));
+  row.lo = share_value(s, column++);
+  row.hi = share_value(s, column++);
+  if (row.lo && row.hi) row.lo = std::min(*row.lo, *row.hi);
+  for (const NullProbe& p : probes) {
+    ClauseValue& clause = row.clauses[p.clause];
+    if (s.int64(column++) != 0 && !clause.holds) clause.missing_facts.push_back(p.fact);
+  }
+  return row;
+}
+
+// No row: every clause is unknown, and the tables that are empty are what is missing.
+Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
+  Row row;
+  std::vector<std::string> empty;
+  for (const TableRef& t : rule.from) {
+    auto query = sandbox.prepare(select_sql({"1"}, {t}) + " LIMIT 1");
+    if (!query) return query.error();
+    if (!query->statement.step()) empty.push_back(t.table);
+  }
+  for (const Clause& c : rule.when) row.clauses.push_back({c.sql, std::nullopt, empty});
+  for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
+  row.unknown = static_cast<int>(rule.when.size());
+  return row;
+}
+
+Finding finding_of(const Rule& rule, Row row) {
+  Finding f;
+  f.rule = rule.id;
+  f.title = rule.title;
+  f.wall = rule.wall;
+  f.phase = rule.phase;
+  f.status = row.status();
+  f.clauses = std::move(row.clauses);
+  f.evidence = std::move(row.evidence);
+  f.gain_lo_share = row.lo;
+  f.gain_hi_share = row.hi;
+  f.gain_basis = rule.gain ? rule.gain->basis : "";
+  f.actions = rule.actions;
+  f.why = rule.why;
+  f.safety = rule.safety;
+  f.published = rule.published;
+  f.pitfalls = rule.pitfalls;
+  f.verify = rule.verify;
+  f.conflicts = rule.conflicts;
+  f.sources = rule.sources;
+  return f;
+}
+
+}  // namespace
+
+Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule) {
+  const auto probes = null_probes(rule);
+  auto query = sandbox.prepare(query_text(rule, probes));
+  if (!query) return Error{fmt::format("{}: {}", rule.id, query.error().message)};
+  std::optional<Row> best;
+  while (query->statement.step()) {
+    Row row = read_row(query->statement, rule, probes);
+    if (!best || row.better_than(*best)) best = std::move(row);
+  }
+  if (query->statement.failed())
+    return Error{fmt::format("{}: {}", rule.id, sandbox.why_stopped())};
+  if (best) return finding_of(rule, std::move(*best));
+  auto row = empty_row(sandbox, rule);
+  if (!row) return Error{fmt::format("{}: {}", rule.id, row.error().message)};
+  return finding_of(rule, std::move(*row));
+}
+
+}  // namespace ws

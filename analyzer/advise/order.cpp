@@ -1,0 +1,121 @@
+// Tested by: tests/unit/advise/order_test.cpp
+#include "advise/order.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace ws {
+namespace {
+
+int phase_index(std::string_view phase) {
+  static constexpr std::array<std::string_view, 5> kPhases = {"data", "fit", "scale", "profile",
+                                                              "retune"};
+  return static_cast<int>(std::find(kPhases.begin(), kPhases.end(), phase) - kPhases.begin());
+}
+
+bool answers(const Rule& rule, const std::string& cause) {
+  return !cause.empty() && std::count(rule.causes.begin(), rule.causes.end(), cause) > 0;
+}
+
+struct Tier {
+  int number, cause;  // cause: 0 the verdict's, 1 also_cause, 2 neither
+};
+
+Tier tier_of(const Rule& rule, const VerdictFacts& verdict) {
+  const int cause = answers(rule, verdict.cause) ? 0 : answers(rule, verdict.also_cause) ? 1 : 2;
+  if (rule.phase == "data" && verdict.insufficient) return {0, cause};
+  if (cause < 2) return {1, cause};
+  return {rule.phase == "data" ? 3 : 2, cause};
+}
+
+using Key = std::tuple<int, int, int, int, int, double, std::string>;
+
+Key key_of(const Finding& f, const Rule& rule, const VerdictFacts& verdict) {
+  const Tier tier = tier_of(rule, verdict);
+  return {static_cast<int>(f.status == FindingStatus::unknown ? 1
+                           : f.status == FindingStatus::no    ? 2
+                                                              : 0),
+          tier.number,
+          tier.cause,
+          phase_index(rule.phase),
+          rule.rank,
+          -f.gain_hi_share.value_or(0),
+          f.rule};
+}
+
+// Depth first over `after`, along the sorted order: predecessors directly before who needs them.
+class AfterOrder {
+ public:
+  AfterOrder(const std::vector<Finding>& findings, const RuleSet& rules)
+      : findings_(findings), rules_(rules), done_(findings.size(), false) {
+    for (size_t i = 0; i < findings.size(); ++i) at_[findings[i].rule] = i;
+  }
+  std::vector<size_t> run() {
+    for (size_t i = 0; i < findings_.size(); ++i) emit(i);
+    return std::move(out_);
+  }
+
+ private:
+  void emit(size_t i) {
+    if (done_[i]) return;
+    done_[i] = true;
+    const Rule* rule = rules_.find(findings_[i].rule);
+    const bool fires = findings_[i].status == FindingStatus::fires;
+    std::vector<size_t> before;
+    for (const std::string& id :
+         fires&& rule != nullptr ? rule->after : std::vector<std::string>{}) {
+      const auto it = at_.find(id);
+      if (it != at_.end() && findings_[it->second].status == FindingStatus::fires)
+        before.push_back(it->second);
+    }
+    std::sort(before.begin(), before.end());
+    for (size_t k : before) emit(k);
+    out_.push_back(i);
+  }
+
+  const std::vector<Finding>& findings_;
+  const RuleSet& rules_;
+  std::vector<bool> done_;
+  std::map<std::string, size_t> at_;
+  std::vector<size_t> out_;
+};
+
+void prune_conflicts(std::vector<Finding>& findings) {
+  std::map<std::string, bool> fires;
+  for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
+  for (Finding& f : findings) {
+    auto& ids = f.conflicts;
+    ids.erase(std::remove_if(ids.begin(), ids.end(),
+                             [&](const std::string& id) {
+                               return !fires[f.rule] || !fires.count(id) || !fires[id];
+                             }),
+              ids.end());
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
+                                    const VerdictFacts& verdict) {
+  WS_CHECK(findings.size() == rules.rules.size());
+  std::vector<std::pair<Key, size_t>> keys;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    findings[i].leads =
+        findings[i].status == FindingStatus::fires && tier_of(rules.rules[i], verdict).number <= 1;
+    keys.emplace_back(key_of(findings[i], rules.rules[i], verdict), i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<Finding> sorted;
+  for (const auto& [key, i] : keys) sorted.push_back(std::move(findings[i]));
+  std::vector<Finding> out;
+  for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
+  prune_conflicts(out);
+  return out;
+}
+
+}  // namespace ws

@@ -1,0 +1,32 @@
+#pragma once
+// The order in which to act. Keys, first to last:
+//   status  what fires, then what is unknown, then the rest
+//   tier    0 data findings when the verdict is insufficient: nothing else can be trusted
+//           1 findings whose `causes` hold the verdict's cause, then those that hold also_cause
+//           2 everything else
+//           3 data findings otherwise: they sharpen the next recording
+//   phase   data fit scale profile retune: fit before scale, tune the wall last
+//   rank    of the rule, lower acts earlier
+//   gain    upper end, larger first (gains are never added: fixes share the same time)
+//   id
+// Then `after`: a finding that fires is preceded at once by the firing findings it must follow,
+// whatever their tier: removing the syncs comes right before the graphs that need them gone.
+// Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
+#include <string>
+#include <vector>
+
+#include "advise/finding.h"
+#include "advise/rule.h"
+
+namespace ws {
+
+struct VerdictFacts {
+  bool insufficient = false;
+  std::string cause, also_cause;  // "" when there is none
+};
+
+// findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing) and prunes `conflicts`.
+std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
+                                    const VerdictFacts& verdict);
+
+}  // namespace ws

@@ -1,0 +1,223 @@
+// The shape of a rule file, as schemas/rule.schema.json states it; checked by hand so that the
+// message can say the place and what to write. Tested by: tests/unit/advise/rule_test.cpp
+#include "advise/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "advise/json_text.h"
+#include "advise/rule_check.h"
+#include "base/text.h"
+
+namespace ws {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+const Words kKeys = {"id",        "title",    "wall",     "phase",  "causes",    "rank",   "from",
+                     "when",      "evidence", "actions",  "gain",   "published", "safety", "after",
+                     "conflicts", "why",      "pitfalls", "verify", "sources",   "since"};
+const Words kWalls = {"memory", "communication", "compute_host"};
+const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
+const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
+const Words kBases = {"ceiling", "estimate", "what_if", "published"};
+const Words kSafeties = {"speed_only", "memory", "numerics", "semantics"};
+
+constexpr size_t kListLimit = 40;
+
+std::string shown(const std::string& s) { return shorten(one_line(to_utf8(s)), 60); }
+
+class ShapeReader {
+ public:
+  ShapeReader(const std::string& place, std::vector<Error>& problems)
+      : place_(place), problems_(problems) {}
+
+  void problem(const std::string& pointer, const std::string& text) {
+    problems_.push_back({fmt::format("{}: {}: {}", place_, pointer, text)});
+  }
+
+  void keys(const json& o, const std::string& pointer, const Words& known) {
+    for (const auto& [key, value] : o.items()) {
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        problem(pointer.empty() ? "/" : pointer,
+                fmt::format("expected one of {}, found the key `{}`", fmt::join(known, " "),
+                            shown(key)));
+    }
+  }
+
+  std::string line(const json& v, const std::string& pointer, size_t least) {
+    if (!v.is_string()) {
+      problem(pointer, fmt::format("expected text, found {}", v.type_name()));
+      return {};
+    }
+    auto s = v.get<std::string>();
+    const bool control = std::any_of(s.begin(), s.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (control) problem(pointer, "expected one printable line, found a control character");
+    if (s.size() < least)
+      problem(pointer, fmt::format("expected at least {} characters, found {}", least, s.size()));
+    return s;
+  }
+
+  std::string text(const json& o, const std::string& base, const char* key, size_t least) {
+    const auto it = o.find(key);
+    if (it != o.end()) return line(*it, base + "/" + key, least);
+    if (least > 0)
+      problem(base.empty() ? "/" : base, fmt::format("expected the key `{}`, found none", key));
+    return {};
+  }
+
+  std::string choice(const json& o, const std::string& base, const char* key, const Words& known,
+                     bool required) {
+    const std::string s = text(o, base, key, required ? 1 : 0);
+    if (s.empty() || std::find(known.begin(), known.end(), s) != known.end()) return s;
+    problem(base + "/" + key,
+            fmt::format("expected one of {}, found `{}`", fmt::join(known, " "), shown(s)));
+    return s;
+  }
+
+  const json* list(const json& o, const char* key, bool required, size_t least) {
+    const auto it = o.find(key);
+    const std::string pointer = std::string("/") + key;
+    if (it == o.end()) {
+      if (required) problem("/", fmt::format("expected the key `{}`, found none", key));
+      return nullptr;
+    }
+    if (!it->is_array()) {
+      problem(pointer, fmt::format("expected a list, found {}", it->type_name()));
+      return nullptr;
+    }
+    if (it->size() < least || it->size() > kListLimit) {
+      problem(pointer,
+              fmt::format("expected {} to {} entries, found {}", least, kListLimit, it->size()));
+      return nullptr;
+    }
+    return &*it;
+  }
+
+  Words texts(const json& o, const char* key, bool required, size_t least) {
+    Words out;
+    const json* items = list(o, key, required, least);
+    for (size_t i = 0; items != nullptr && i < items->size(); ++i)
+      out.push_back(line((*items)[i], fmt::format("/{}/{}", key, i), 1));
+    return out;
+  }
+
+ private:
+  const std::string& place_;
+  std::vector<Error>& problems_;
+};
+
+void read_wall(ShapeReader& in, const json& o, Rule& rule) {
+  const auto it = o.find("wall");
+  if (it == o.end() || !it->is_null()) rule.wall = in.choice(o, "", "wall", kWalls, true);
+  if (rule.wall.empty() && rule.phase != "data" && it != o.end())
+    in.problem("/wall", "expected a wall, found null; only rules of phase data have none");
+}
+
+void read_actions(ShapeReader& in, const json& o, Rule& rule) {
+  const json* items = in.list(o, "actions", true, 1);
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    const json& a = (*items)[i];
+    const std::string base = fmt::format("/actions/{}", i);
+    if (!a.is_object()) {
+      in.problem(base, fmt::format("expected an object, found {}", a.type_name()));
+      continue;
+    }
+    in.keys(a, base, {"framework", "set", "to", "note"});
+    rule.actions.push_back({in.choice(a, base, "framework", kFrameworks, true),
+                            in.text(a, base, "set", 1), in.text(a, base, "to", 0),
+                            in.text(a, base, "note", 0)});
+  }
+}
+
+void read_gain(ShapeReader& in, const json& o, Rule& rule) {
+  const auto it = o.find("gain");
+  if (it == o.end()) return;
+  if (!it->is_object()) {
+    in.problem("/gain", fmt::format("expected an object, found {}", it->type_name()));
+    return;
+  }
+  in.keys(*it, "/gain", {"lo_share", "hi_share", "basis"});
+  rule.gain = GainRule{in.text(*it, "/gain", "lo_share", 1), in.text(*it, "/gain", "hi_share", 1),
+                       in.choice(*it, "/gain", "basis", kBases, true)};
+}
+
+void read_rank(ShapeReader& in, const json& o, Rule& rule) {
+  const auto it = o.find("rank");
+  if (it == o.end()) return;
+  const bool good = it->is_number_integer() && it->get<int64_t>() >= 0 && it->get<int64_t>() <= 99;
+  if (good) rule.rank = it->get<int>();
+  if (!good) in.problem("/rank", "expected a whole number from 0 to 99, found something else");
+}
+
+std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Rule& rule) {
+  in.keys(o, "", kKeys);
+  rule.id = in.text(o, "", "id", 1);
+  if (rule.id != id)
+    in.problem("/id",
+               fmt::format("expected `{}` as the path says, found `{}`", id, shown(rule.id)));
+  rule.title = in.text(o, "", "title", 8);
+  rule.phase = in.choice(o, "", "phase", kPhases, true);
+  read_wall(in, o, rule);
+  rule.causes = in.texts(o, "causes", true, 0);
+  read_rank(in, o, rule);
+  for (std::string& clause : in.texts(o, "when", true, 1))
+    rule.when.push_back({std::move(clause), {}});
+  rule.evidence = in.texts(o, "evidence", true, 0);
+  read_actions(in, o, rule);
+  read_gain(in, o, rule);
+  rule.published = in.texts(o, "published", false, 0);
+  rule.safety = in.choice(o, "", "safety", kSafeties, false);
+  rule.after = in.texts(o, "after", false, 0);
+  rule.conflicts = in.texts(o, "conflicts", false, 0);
+  rule.why = in.text(o, "", "why", 20);
+  rule.pitfalls = in.texts(o, "pitfalls", true, 0);
+  rule.verify = in.texts(o, "verify", false, 0);
+  rule.sources = in.texts(o, "sources", true, 1);
+  rule.since = in.text(o, "", "since", 1);
+  return in.text(o, "", "from", 1);
+}
+
+void check_causes(ShapeReader& in, const Rule& rule, const std::vector<FactColumn>& columns) {
+  for (const FactColumn& c : columns) {
+    if (c.table != "fact_run" || c.column != "cause") continue;
+    for (size_t i = 0; i < rule.causes.size(); ++i) {
+      if (std::find(c.allowed.begin(), c.allowed.end(), rule.causes[i]) == c.allowed.end())
+        in.problem(
+            fmt::format("/causes/{}", i),
+            fmt::format("expected a value of fact_run.cause, found `{}`", shown(rule.causes[i])));
+    }
+  }
+}
+
+}  // namespace
+
+const Rule* RuleSet::find(std::string_view id) const {
+  const auto it = std::lower_bound(rules.begin(), rules.end(), id,
+                                   [](const Rule& r, std::string_view key) { return r.id < key; });
+  return it != rules.end() && it->id == id ? &*it : nullptr;
+}
+
+std::vector<Error> read_rule(std::string_view json_text, const std::string& place,
+                             const std::string& id, const RuleChecker& checker, Rule& rule) {
+  std::vector<Error> problems;
+  if (json_text.size() > kRuleFileLimit)
+    return {{fmt::format("{}: expected at most {} bytes, found more", place, kRuleFileLimit)}};
+  const auto parsed = parse_json(json_text, place);
+  if (!parsed) return {parsed.error()};
+  if (!parsed->is_object())
+    return {{fmt::format("{}: /: expected an object, found {}", place, parsed->type_name())}};
+  ShapeReader in(place, problems);
+  rule = Rule{};
+  const std::string from = read_shape(in, *parsed, id, rule);
+  check_causes(in, rule, checker.columns());
+  if (!from.empty()) checker.check(rule, from, place, problems);
+  return problems;
+}
+
+}  // namespace ws

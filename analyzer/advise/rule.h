@@ -1,0 +1,73 @@
+#pragma once
+// Rule: one piece of advice as data (schemas/rule.schema.json). rules/<family>/<stem>.json holds
+// it, <stem>.cases.json beside it shows when it speaks. The engine knows no rule by name.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advise/finding.h"
+#include "base/result.h"
+
+namespace ws {
+
+struct TableRef {
+  std::string table, alias;  // "fact_run", "run"
+};
+
+struct TableColumn {
+  std::string table, column;
+  friend bool operator==(const TableColumn&, const TableColumn&) = default;
+};
+
+struct Clause {
+  std::string sql;
+  std::vector<TableColumn> reads;  // told by SQLite when the rule was checked
+};
+
+struct GainRule {
+  std::string lo_share, hi_share;  // SQL expressions
+  std::string basis;
+};
+
+struct Rule {
+  std::string id, title;
+  std::string wall;   // "" for data quality
+  std::string phase;  // data fit scale profile retune
+  std::vector<std::string> causes;
+  int rank = 50;
+  std::vector<TableRef> from;
+  std::vector<Clause> when;
+  std::vector<std::string> evidence;
+  std::vector<Action> actions;
+  std::optional<GainRule> gain;
+  std::string why, safety, since;
+  std::vector<std::string> published, after, conflicts, pitfalls, verify, sources;
+};
+
+struct RuleSet {
+  std::vector<Rule> rules;  // by id
+  const Rule* find(std::string_view id) const;
+};
+
+class RuleChecker;  // advise/rule_check.h
+
+// Every problem of one rule text, each with `place` and the JSON pointer; empty: `rule` is good.
+// `id` is what the path says ("memory/allocator").
+std::vector<Error> read_rule(std::string_view json_text, const std::string& place,
+                             const std::string& id, const RuleChecker& checker, Rule& rule);
+
+// A folder with <family>/<stem>.json: all good rules and all problems, in the order of the paths.
+struct RuleFolder {
+  RuleSet set;
+  std::vector<Error> problems;
+};
+Result<RuleFolder> read_rule_folder(const std::string& folder);
+
+// `after` and `conflicts` that lead nowhere, in a circle or only one way.
+std::vector<Error> check_links(const RuleSet& set);
+
+// Several folders as one set; the first problem, or an id that comes twice, is the error.
+Result<RuleSet> load_rules(const std::vector<std::string>& folders);
+
+}  // namespace ws

@@ -1,0 +1,87 @@
+// Tested by: tests/unit/advise/rule_test.cpp, tests/rules/hostile_test.cpp
+#include "advise/rule_check.h"
+
+#include <fmt/format.h>
+
+#include "advise/sandbox.h"
+#include "base/text.h"
+
+namespace ws {
+namespace {
+
+class ExpressionCheck {
+ public:
+  ExpressionCheck(const RuleSandbox& sandbox, const std::vector<TableRef>& from,
+                  const std::vector<FactColumn>& columns, std::vector<Error>& problems)
+      : sandbox_(sandbox), from_(from), columns_(columns), problems_(problems) {}
+
+  std::vector<TableColumn> run(const std::string& sql, const std::string& place) {
+    std::vector<SqlToken> tokens;
+    auto found = scan_expression(sql, tokens);
+    if (found.empty()) {
+      auto query = sandbox_.prepare(select_sql({sql}, from_));
+      if (query) {
+        found = check_literals(tokens, from_, columns_);
+        report(found, sql, place);
+        return query->reads;
+      }
+      problems_.push_back({fmt::format("{}: {}; see schemas/facts.sql", place,
+                                       without_prefix(query.error().message))});
+    }
+    report(found, sql, place);
+    return {};
+  }
+
+ private:
+  // SQLite counts characters from the start of the SELECT; the author of the rule does not.
+  static std::string without_prefix(const std::string& message) {
+    const size_t at = message.rfind("(at character ");
+    if (at == std::string::npos) return message;
+    constexpr int kPrefix = 8;  // "SELECT ("
+    const int n = std::atoi(message.c_str() + at + 14) - kPrefix;
+    return fmt::format("{}(at character {})", message.substr(0, at), n > 0 ? n : 0);
+  }
+  void report(const std::vector<SqlProblem>& found, const std::string& sql,
+              const std::string& place) {
+    for (const SqlProblem& p : found) {
+      problems_.push_back(
+          {fmt::format("{}: {} (at character {} of `{}`)", place, one_line(to_utf8(p.text)), p.at,
+                       shorten(one_line(to_utf8(sql)), 100))});
+    }
+  }
+
+  const RuleSandbox& sandbox_;
+  const std::vector<TableRef>& from_;
+  const std::vector<FactColumn>& columns_;
+  std::vector<Error>& problems_;
+};
+
+}  // namespace
+
+Result<RuleChecker> RuleChecker::make() {
+  auto facts = FactDb::in_memory();
+  if (!facts) return facts.error();
+  return RuleChecker(std::move(*facts));
+}
+
+void RuleChecker::check(Rule& rule, const std::string& from, const std::string& place,
+                        std::vector<Error>& problems) const {
+  auto tables = parse_from(from, columns_);
+  if (!tables) {
+    problems.push_back({fmt::format("{}: /from: {}", place, tables.error().message)});
+    return;
+  }
+  rule.from = *tables;
+  const RuleSandbox sandbox(facts_);
+  ExpressionCheck expression(sandbox, rule.from, columns_, problems);
+  for (size_t i = 0; i < rule.when.size(); ++i) {
+    rule.when[i].reads = expression.run(rule.when[i].sql, fmt::format("{}: /when/{}", place, i));
+  }
+  for (size_t i = 0; i < rule.evidence.size(); ++i)
+    expression.run(rule.evidence[i], fmt::format("{}: /evidence/{}", place, i));
+  if (!rule.gain) return;
+  expression.run(rule.gain->lo_share, place + ": /gain/lo_share");
+  expression.run(rule.gain->hi_share, place + ": /gain/hi_share");
+}
+
+}  // namespace ws
