@@ -1,4 +1,4 @@
-// Tested by: tests/unit/advise/advise_test.cpp, tests/rules/catalogue_test.cpp
+// Tested by: tests/unit/advise/cases_test.cpp, tests/rules/catalogue_test.cpp
 #include "advise/advise.h"
 
 #include "advise/evaluate.h"

@@ -151,6 +151,7 @@ Result<RuleSandbox::Query> RuleSandbox::prepare(const std::string& sql) const {
   if (!s.denied.empty())
     return Error{fmt::format("expected a plain expression, found {}", s.denied)};
   if (!statement) return Error{statement.error().message};
+  if (s.selects == 0) return Error{"expected a plain expression, found no SELECT"};
   return Query{std::move(*statement), s.reads};
 }
 

@@ -1,4 +1,4 @@
-// Tested by: tests/unit/advise/sql_text_test.cpp, tests/rules/hostile_test.cpp
+// Tested by: tests/unit/advise/rule_test.cpp, tests/rules/hostile_test.cpp
 #include "advise/sql_text.h"
 
 #include <fmt/format.h>

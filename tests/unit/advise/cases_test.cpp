@@ -1,0 +1,99 @@
+#include "advise/advise.h"
+#include "support/rule_text.h"
+
+using namespace ws;
+
+namespace {
+
+std::string case_error(const std::string& text) {
+  const auto cases = read_cases(text, "x.cases.json");
+  return cases ? "" : cases.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a case file that can not be meant is refused") {
+  const std::string ok = R"({"name": "n", "expect": "no", "facts": {}})";
+  CHECK(case_error("[" + ok + "]") == "");
+  CHECK(case_error("{}").find("expected a list of 1 to") != std::string::npos);
+  CHECK(case_error("[]").find("expected a list of 1 to") != std::string::npos);
+  CHECK(case_error("[1]").find("/0: expected an object") != std::string::npos);
+  CHECK(case_error(R"([{"expect": "no", "facts": {}}])").find("/0/name: ") != std::string::npos);
+  CHECK(case_error(R"([{"name": "n", "expect": "maybe", "facts": {}}])").find("/0/expect: ") !=
+        std::string::npos);
+  CHECK(case_error(R"([{"name": "n", "expect": "no"}])").find("/0/facts: ") != std::string::npos);
+  CHECK(case_error(R"([{"name": "n", "expect": "no", "facts": {}, "more": 1}])").find("`more`") !=
+        std::string::npos);
+  CHECK(case_error(R"([{"name": "n", "expect": "no", "facts": {"fact_moon": {"x": 1}}}])")
+            .find("`fact_moon.x`") != std::string::npos);
+  CHECK(
+      case_error(R"([{"name": "n", "expect": "no", "facts": {"fact_run": {"cause": "alocator"}}}])")
+          .find("fact_run.cause can hold, found `alocator`") != std::string::npos);
+  CHECK(case_error(R"([{"name": "n", "expect": "no", "facts": {"fact_run": {"gpu": [1]}}}])")
+            .find("expected a number, text or null") != std::string::npos);
+}
+
+TEST_CASE("facts of a case: defaults, NULLs and the one-row tables") {
+  const FactDb facts = test::facts_of(R"({"fact_run": {"cause": "unknown"}, "fact_idle":
+      [{"cause": "gc", "share": 0.5}, {"cause": "host"}]})");
+  auto run = facts.db().prepare("SELECT cause, rank_count, gpu, verdict_kind FROM fact_run");
+  REQUIRE(run);
+  REQUIRE(run->step());
+  CHECK(run->text(0) == "unknown");
+  CHECK(run->int64(1) == 0);
+  CHECK(run->is_null(2));
+  CHECK(run->text(3).empty());
+  CHECK(!run->step());
+  for (const char* count :
+       {"SELECT count(*) = 1 FROM fact_config", "SELECT count(*) = 1 FROM fact_host",
+        "SELECT count(*) = 1 FROM fact_memory", "SELECT count(*) = 2 FROM fact_idle",
+        "SELECT count(*) = 0 FROM fact_comm"}) {
+    auto s = facts.db().prepare(count);
+    REQUIRE(s);
+    REQUIRE(s->step());
+    INFO(count);
+    CHECK(s->int64(0) == 1);
+  }
+}
+
+TEST_CASE("a case that is not met is told with its name") {
+  const Rule rule = test::good_rule(test::plain_rule());
+  const auto cases = read_cases(R"([
+      {"name": "good", "expect": "fires", "evidence": {"mem.alloc_share": 0.25},
+       "facts": {"fact_run": {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01, "alloc_share": 0.25}}},
+      {"name": "wrong outcome", "expect": "no",
+       "facts": {"fact_run": {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}}},
+      {"name": "wrong value", "expect": "fires", "evidence": {"mem.alloc_share": 0.5, "run.gpu": null},
+       "facts": {"fact_run": {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}}}])",
+                                "x.cases.json");
+  REQUIRE(cases);
+  CHECK(run_case(rule, (*cases)[0], "x").empty());
+  const auto outcome = run_case(rule, (*cases)[1], "x");
+  REQUIRE(outcome.size() == 1);
+  CHECK(outcome[0].message == "x: case `wrong outcome`: expected no, found fires");
+  CHECK(run_case(rule, (*cases)[2], "x").size() == 2);
+}
+
+TEST_CASE("advise judges with every rule and orders the findings") {
+  const FactDb facts = test::facts_of(
+      R"({"fact_run": {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}})");
+  RuleSet set;
+  set.rules.push_back(test::good_rule(test::plain_rule()));
+  set.rules.push_back(set.rules[0]);
+  set.rules[0].id = "memory/a";
+  set.rules[0].when = {{"0", {}}};
+  const auto findings = advise(facts, set);
+  REQUIRE(findings);
+  REQUIRE(findings->size() == 2);
+  CHECK((*findings)[0].rule == "memory/sample");
+  CHECK((*findings)[0].leads);
+  CHECK((*findings)[1].status == FindingStatus::no);
+}
+
+TEST_CASE("facts without a run are refused") {
+  auto facts = FactDb::in_memory();
+  REQUIRE(facts);
+  const auto findings = advise(*facts, RuleSet{});
+  REQUIRE(!findings);
+  CHECK(findings.error().message.find("fact_run: expected one row") == 0);
+}

@@ -1,0 +1,160 @@
+#include "advise/evaluate.h"
+
+#include <sqlite3.h>
+
+#include "support/rule_text.h"
+
+using namespace ws;
+using nlohmann::json;
+
+namespace {
+
+Finding judge(const json& rule_json, const std::string& facts_json) {
+  const Rule rule = test::good_rule(rule_json);
+  const FactDb facts = test::facts_of(facts_json);
+  const RuleSandbox sandbox(facts);
+  auto finding = evaluate(sandbox, rule);
+  if (!finding) FAIL(finding.error().message);
+  return *finding;
+}
+
+json comm_rule() {
+  json o = test::plain_rule();
+  o["from"] = "fact_run run, fact_comm comm";
+  o["when"] = {"run.cause = 'ep_all_to_all'", "comm.exposed_share >= 0.1",
+               "comm.overlap_share < 0.5"};
+  o["evidence"] = {"comm.kind", "comm.exposed_share", "comm.overlap_share", "run.rank_count"};
+  o["gain"] = {{"lo_share", "0.5 * comm.exposed_share"},
+               {"hi_share", "comm.exposed_share"},
+               {"basis", "ceiling"}};
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("all clauses hold: fires, with values") {
+  const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all", "rank_count": 8},
+      "fact_comm": [{"kind": "ep", "exposed_share": 0.4, "overlap_share": 0.25}]})");
+  CHECK(f.status == FindingStatus::fires);
+  CHECK(f.rule == "memory/sample");
+  CHECK(*f.gain_lo_share == Approx(0.2));
+  CHECK(*f.gain_hi_share == Approx(0.4));
+  CHECK(f.gain_basis == "ceiling");
+  REQUIRE(f.evidence.size() == 4);
+  CHECK(f.evidence[0].value == "ep");
+  CHECK(!f.evidence[0].number);
+  CHECK(f.evidence[1].value == "0.4");
+  CHECK(*f.evidence[1].number == 0.4);
+  CHECK(f.evidence[3].value == "8");
+  for (const ClauseValue& c : f.clauses) CHECK(c.holds == true);
+}
+
+TEST_CASE("a NULL without a failing clause: unknown, and the missing fact is named") {
+  const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"},
+      "fact_comm": [{"kind": "ep", "exposed_share": 0.4}]})");
+  CHECK(f.status == FindingStatus::unknown);
+  CHECK(!f.clauses[2].holds);
+  CHECK(f.clauses[2].missing_facts == std::vector<std::string>{"fact_comm.overlap_share"});
+  CHECK(f.clauses[1].missing_facts.empty());
+  CHECK(f.evidence[2].value == "unknown");
+}
+
+TEST_CASE("a failing clause decides, whatever else is unknown") {
+  const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "launch_bound"},
+      "fact_comm": [{"kind": "ep", "exposed_share": 0.4}]})");
+  CHECK(f.status == FindingStatus::no);
+  CHECK(f.clauses[0].holds == false);
+}
+
+TEST_CASE("only the columns that are NULL are missing") {
+  json o = test::plain_rule();
+  o["from"] = "fact_config cfg";
+  o["when"] = {"cfg.tp * cfg.pp > cfg.ep"};
+  o["evidence"] = json::array();
+  o.erase("gain");
+  const Finding f = judge(o, R"({"fact_config": {"pp": 4}})");
+  CHECK(f.clauses[0].missing_facts == std::vector<std::string>{"fact_config.tp", "fact_config.ep"});
+}
+
+TEST_CASE("no row at all is unknown, and names the empty table") {
+  const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"}})");
+  CHECK(f.status == FindingStatus::unknown);
+  CHECK(f.clauses[0].missing_facts == std::vector<std::string>{"fact_comm"});
+  CHECK(f.evidence[0].value == "unknown");
+}
+
+TEST_CASE("of several rows the one with the largest gain speaks, in any order of the rows") {
+  const std::string a = R"({"kind": "dp", "exposed_share": 0.2, "overlap_share": 0.1})";
+  const std::string b = R"({"kind": "ep", "exposed_share": 0.5, "overlap_share": 0.1})";
+  const std::string c = R"({"kind": "tp", "exposed_share": 0.9, "overlap_share": 0.9})";
+  for (const std::string& rows :
+       {a + "," + b + "," + c, c + "," + b + "," + a, b + "," + c + "," + a}) {
+    const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"},
+        "fact_comm": [)" + rows + "]}");
+    CHECK(f.status == FindingStatus::fires);
+    CHECK(f.evidence[0].value == "ep");
+  }
+}
+
+TEST_CASE("equal gains are decided by the evidence, not by the order of the rows") {
+  const std::string a = R"({"kind": "dp", "exposed_share": 0.2, "overlap_share": 0.1})";
+  const std::string b = R"({"kind": "ep", "exposed_share": 0.2, "overlap_share": 0.1})";
+  for (const std::string& rows : {a + "," + b, b + "," + a}) {
+    const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"},
+        "fact_comm": [)" + rows + "]}");
+    CHECK(f.evidence[0].value == "dp");
+  }
+}
+
+TEST_CASE("a row that is unknown outranks rows that fail; the nearest failing row is shown") {
+  const Finding unknown = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"},
+      "fact_comm": [{"kind": "dp", "exposed_share": 0.01, "overlap_share": 0.9},
+                    {"kind": "ep", "exposed_share": 0.3}]})");
+  CHECK(unknown.status == FindingStatus::unknown);
+  CHECK(unknown.evidence[0].value == "ep");
+  const Finding no = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"},
+      "fact_comm": [{"kind": "dp", "exposed_share": 0.01, "overlap_share": 0.9},
+                    {"kind": "ep", "exposed_share": 0.3, "overlap_share": 0.9}]})");
+  CHECK(no.status == FindingStatus::no);
+  CHECK(no.evidence[0].value == "ep");
+}
+
+TEST_CASE("gains are held inside 0..1 and in order") {
+  json o = test::plain_rule();
+  o["when"] = {"1"};
+  o["gain"]["lo_share"] = "mem.alloc_share * 3";
+  o["gain"]["hi_share"] = "mem.alloc_share * 2";
+  const Finding f = judge(o, R"({"fact_memory": {"alloc_share": 0.3}})");
+  CHECK(*f.gain_lo_share == Approx(0.6));
+  CHECK(*f.gain_hi_share == Approx(0.6));
+  const Finding big = judge(o, R"({"fact_memory": {"alloc_share": 0.7}})");
+  CHECK(*big.gain_hi_share == 1.0);
+}
+
+TEST_CASE("text from the facts is made one printable line") {
+  json o = test::plain_rule();
+  o["when"] = {"1"};
+  o["evidence"] = {"run.gpu"};
+  const Finding f = judge(o, R"({"fact_run": {"gpu": "a\u001b[31m\nb"}})");
+  CHECK(f.evidence[0].value.find('\x1b') == std::string::npos);
+  CHECK(f.evidence[0].value.find('\n') == std::string::npos);
+}
+
+TEST_CASE("the connection is the caller's again after the sandbox") {
+  const FactDb facts = test::facts_of("{}");
+  sqlite3* db = facts.db().handle();
+  const int length = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
+  int dqs = -1;
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, -1, &dqs);
+  {
+    const RuleSandbox sandbox(facts);
+    CHECK(!facts.db().exec("DELETE FROM fact_run"));
+    CHECK(!facts.db().exec("PRAGMA user_version"));
+    CHECK(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1) < length);
+  }
+  CHECK(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1) == length);
+  int now = -1;
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, -1, &now);
+  CHECK(now == dqs);
+  CHECK(facts.db().exec("DELETE FROM fact_run"));
+}

@@ -1,0 +1,141 @@
+#include "advise/order.h"
+
+#include "support/catch.h"
+
+using namespace ws;
+
+namespace {
+
+struct Entry {
+  const char* id;
+  const char* phase = "retune";
+  std::vector<std::string> causes = {};
+  int rank = 50;
+  double gain = 0.1;
+  FindingStatus status = FindingStatus::fires;
+  std::vector<std::string> after = {};
+  std::vector<std::string> conflicts = {};
+};
+
+std::vector<Finding> ordered(std::vector<Entry> entries, const VerdictFacts& verdict) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::string(a.id) < b.id; });
+  RuleSet set;
+  std::vector<Finding> findings;
+  for (const Entry& e : entries) {
+    Rule r;
+    r.id = e.id;
+    r.phase = e.phase;
+    r.causes = e.causes;
+    r.rank = e.rank;
+    r.after = e.after;
+    r.conflicts = e.conflicts;
+    set.rules.push_back(r);
+    Finding f;
+    f.rule = e.id;
+    f.phase = e.phase;
+    f.status = e.status;
+    f.gain_hi_share = e.gain;
+    f.conflicts = e.conflicts;
+    findings.push_back(f);
+  }
+  return order_findings(std::move(findings), set, verdict);
+}
+
+std::string ids(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& f : findings) out += f.rule + " ";
+  return out;
+}
+
+const VerdictFacts kLaunch{false, "launch_bound", ""};
+
+}  // namespace
+
+TEST_CASE("what answers the cause leads, then the rest, then data findings") {
+  const auto f = ordered({{"a", "data"},
+                          {"b", "fit"},
+                          {"c", "retune", {"launch_bound"}},
+                          {"d", "retune", {"gc_pause"}}},
+                         kLaunch);
+  CHECK(ids(f) == "c b d a ");
+  CHECK(f[0].leads);
+  CHECK(!f[1].leads);
+}
+
+TEST_CASE("an insufficient verdict puts data findings first") {
+  const auto f =
+      ordered({{"a", "fit", {"only_warmup"}}, {"b", "data"}, {"c", "data", {"only_warmup"}}},
+              {true, "only_warmup", ""});
+  CHECK(ids(f) == "c b a ");
+  CHECK(f[0].leads);
+  CHECK(f[1].leads);
+}
+
+TEST_CASE("a mixed verdict: the second cause follows the first") {
+  const auto f =
+      ordered({{"a", "fit", {"gc_pause"}}, {"b", "retune", {"launch_bound"}}, {"c", "fit"}},
+              {false, "launch_bound", "gc_pause"});
+  CHECK(ids(f) == "b a c ");
+  CHECK(f[1].leads);
+}
+
+TEST_CASE("inside a tier: phase, rank, gain, id") {
+  const auto f = ordered({{"e", "retune", {}, 10, 0.1},
+                          {"d", "retune", {}, 10, 0.3},
+                          {"c", "retune", {}, 10, 0.1},
+                          {"b", "retune", {}, 5, 0.0},
+                          {"a", "profile", {}, 99, 0.0},
+                          {"f", "scale"},
+                          {"g", "fit"}},
+                         kLaunch);
+  CHECK(ids(f) == "g f a b d c e ");
+}
+
+TEST_CASE("what fires comes before what is unknown before what does not fire") {
+  const auto f = ordered({{"a", "fit", {"launch_bound"}, 1, 0.9, FindingStatus::no},
+                          {"b", "fit", {"launch_bound"}, 1, 0.9, FindingStatus::unknown},
+                          {"c", "retune"}},
+                         kLaunch);
+  CHECK(ids(f) == "c b a ");
+  CHECK(!f[1].leads);
+}
+
+TEST_CASE("after pulls what must come first directly before it, across tiers") {
+  const auto f =
+      ordered({{"a_sync", "retune", {}, 90},
+               {"b_other", "fit"},
+               {"c_graph", "retune", {"launch_bound"}, 10, 0.1, FindingStatus::fires, {"a_sync"}},
+               {"d_batch", "scale", {"launch_bound"}}},
+              kLaunch);
+  CHECK(ids(f) == "d_batch a_sync c_graph b_other ");
+}
+
+TEST_CASE("after looks only at what fires") {
+  const auto f = ordered({{"a", "retune", {}, 90, 0.1, FindingStatus::no},
+                          {"b", "fit", {}, 1, 0.1, FindingStatus::fires, {"a", "absent"}}},
+                         kLaunch);
+  CHECK(ids(f) == "b a ");
+  const auto g =
+      ordered({{"a", "fit", {}, 1, 0.1, FindingStatus::unknown, {"b"}}, {"b", "retune"}}, kLaunch);
+  CHECK(ids(g) == "b a ");
+}
+
+TEST_CASE("a chain of after is kept") {
+  const auto f = ordered({{"a", "fit", {}, 1, 0.1, FindingStatus::fires, {"b"}},
+                          {"b", "scale", {}, 1, 0.1, FindingStatus::fires, {"c", "d"}},
+                          {"c", "retune"},
+                          {"d", "profile"}},
+                         kLaunch);
+  CHECK(ids(f) == "d c b a ");
+}
+
+TEST_CASE("conflicts name each other only when both fire") {
+  const auto f = ordered({{"a", "fit", {}, 1, 0.1, FindingStatus::fires, {}, {"b", "c"}},
+                          {"b", "fit", {}, 1, 0.1, FindingStatus::fires, {}, {"a"}},
+                          {"c", "fit", {}, 1, 0.1, FindingStatus::no, {}, {"a"}}},
+                         kLaunch);
+  CHECK(f[0].conflicts == std::vector<std::string>{"b"});
+  CHECK(f[1].conflicts == std::vector<std::string>{"a"});
+  CHECK(f[2].conflicts.empty());
+}
