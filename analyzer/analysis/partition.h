@@ -50,7 +50,8 @@ Timeline build_timeline(const Trace& trace, const OpLabels& labels, const HostSt
                         DeviceId device, const Constants& constants, Interval window,
                         std::span<const TimeNs> arrivals = {});
 
-// windows: sorted, not overlapping. One breakdown per window, each summing to its length.
+// windows: sorted, not overlapping, inside the timeline's window. One breakdown per window, each
+// summing to its length.
 std::vector<Breakdown> partition(const Timeline& timeline, std::span<const Interval> windows);
 
 // Idle between an offload copy to the host and the offload copy back (ALGORITHMS 4): belongs to the
@@ -62,6 +63,10 @@ std::vector<TimeNs> offload_idle(const Trace& trace, const OpLabels& labels, Dev
 struct Overlap {
   TimeNs total_ns = 0, hidden_ns = 0;
 };
+// One value per window (sorted, not overlapping) in one pass.
+std::vector<Overlap> overlap_of(const Trace& trace, const OpLabels& labels, DeviceId device,
+                                std::span<const Interval> windows,
+                                bool communication /* else copies */);
 Overlap overlap_of(const Trace& trace, const OpLabels& labels, DeviceId device, Interval window,
                    bool communication /* else copies */);
 
