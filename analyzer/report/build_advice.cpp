@@ -1,0 +1,149 @@
+// Findings in words: what to set where, what it rests on, what it may gain, what is missing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/build_parts.h"
+#include "report/numbers.h"
+#include "report/phrases.h"
+
+namespace ws {
+namespace {
+
+bool ends_with(std::string_view s, std::string_view end) {
+  return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
+}
+
+// A plain column, "c.exposed_share": the name without alias. Empty for anything more.
+std::string_view column_of(std::string_view expression) {
+  if (expression.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") !=
+      std::string_view::npos)
+    return {};
+  const size_t dot = expression.rfind('.');
+  return dot == std::string_view::npos ? expression : expression.substr(dot + 1);
+}
+
+std::string spaced(std::string_view s) {
+  std::string out(s);
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+// "c.exposed_share" 0.451 -> "exposed share 45.1 %"
+std::string evidence_words(const EvidenceValue& e) {
+  const std::string_view column = column_of(e.expression);
+  if (column.empty()) return fmt::format("{} = {}", e.expression, e.value);
+  if (!e.number) return fmt::format("{} {}", spaced(column), e.value);
+  if (ends_with(column, "_share") || column == "share")
+    return fmt::format("{} {}", spaced(column), percent(*e.number));
+  const auto whole = static_cast<int64_t>(*e.number);
+  if (ends_with(column, "_ns")) {
+    return fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration(whole));
+  }
+  if (ends_with(column, "_bytes")) {
+    return fmt::format("{} {}", spaced(column.substr(0, column.size() - 6)), bytes_text(whole));
+  }
+  return fmt::format("{} {}", spaced(column), count_text(*e.number));
+}
+
+std::string because_words(const Finding& f) {
+  std::string out;
+  for (const EvidenceValue& e : f.evidence) {
+    if (!out.empty()) out += ", ";
+    out += evidence_words(e);
+  }
+  return out;
+}
+
+std::string gain_words(const Finding& f) {
+  if (!f.gain_hi_share || *f.gain_hi_share < 0.0005) return "";
+  const double hi = *f.gain_hi_share;
+  const double lo = f.gain_lo_share.value_or(0);
+  if (f.gain_basis == "what_if") return percent_range(lo, hi) + ", re-simulated";
+  if (f.gain_basis == "published") return percent_range(lo, hi) + ", published elsewhere";
+  if (f.gain_basis == "estimate" && lo >= 0.0005) return percent_range(lo, hi) + ", estimated";
+  return "at most " + percent(hi);
+}
+
+// A setting as one would write it: flags by blank, assignments by "=".
+std::string setting_words(const Action& a) {
+  if (a.to.empty()) return a.set;
+  if (a.set.rfind("--", 0) == 0) return a.set + ' ' + a.to;
+  if (a.framework == "env") return a.set + '=' + a.to;
+  if (a.set.find(' ') != std::string::npos) return a.set + ": " + a.to;
+  return a.set + " = " + a.to;
+}
+
+std::vector<ReportFinding::Line> action_lines(const Finding& f) {
+  std::vector<ReportFinding::Line> out;
+  for (const Action& a : f.actions) {
+    const std::string name(phrase_of_framework(a.framework));
+    const std::string text = setting_words(a);
+    if (!out.empty() && out.back().framework == name && out.back().note.empty()) {
+      out.back().text += (a.set.rfind("--", 0) == 0 ? " " : "; ") + text;
+      out.back().note = a.note;
+    } else {
+      out.push_back({name, text, a.note});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> missing_facts(const Finding& f) {
+  std::vector<std::string> out;
+  for (const ClauseValue& c : f.clauses) {
+    for (const std::string& fact : c.missing_facts) {
+      if (std::find(out.begin(), out.end(), fact) == out.end()) out.push_back(fact);
+    }
+  }
+  return out;
+}
+
+ReportFinding worded(const Finding& f) {
+  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, action_lines(f)};
+  if (f.status == FindingStatus::unknown) out.missing_facts = missing_facts(f);
+  return out;
+}
+
+// A rule that clearly does not apply, with the number that says so: the first clause that fails and
+// a piece of evidence it speaks of. Rules without such a pair say nothing here; explain lists all.
+std::optional<std::string> not_offered_words(const Finding& f) {
+  if (f.phase == "data") return std::nullopt;
+  for (const ClauseValue& c : f.clauses) {
+    if (!c.holds || *c.holds) continue;
+    for (const EvidenceValue& e : f.evidence) {
+      if (e.number && !column_of(e.expression).empty() &&
+          c.clause.find(e.expression) != std::string::npos) {
+        return fmt::format("{} ({})", f.title, evidence_words(e));
+      }
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_findings(const std::vector<Finding>& findings, Report& report) {
+  for (const FindingStatus wanted : {FindingStatus::fires, FindingStatus::unknown}) {
+    for (const Finding& f : findings) {
+      if (f.status == wanted) report.findings.push_back(worded(f));
+    }
+  }
+  std::map<std::string, std::string> title_of;  // rules that fire and stand earlier
+  for (ReportFinding& f : report.findings) {
+    if (f.finding.status != FindingStatus::fires) break;
+    for (const std::string& other : f.finding.conflicts) {
+      if (const auto it = title_of.find(other); it != title_of.end())
+        f.instead_of.push_back(it->second);
+    }
+    title_of.emplace(f.finding.rule, f.finding.title);
+  }
+  for (const Finding& f : findings) {
+    if (f.status != FindingStatus::no) continue;
+    if (auto words = not_offered_words(f)) report.not_offered.push_back(std::move(*words));
+  }
+}
+
+}  // namespace ws

@@ -1,0 +1,142 @@
+// Facts and findings to one Report. Each part reads its tables with plain SELECTs in a fixed order,
+// so the same facts give the same bytes in every renderer.
+// Tested by: report_test (build_report_test.cpp).
+#include "report/build_report.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "report/build_parts.h"
+
+namespace ws {
+namespace {
+
+template <class T>
+T number_from(const std::string& s) {
+  T v{};
+  std::istringstream(s) >> v;
+  return v;
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    const size_t a = part.find_first_not_of(' ');
+    if (a != std::string::npos) out.push_back(part.substr(a));
+  }
+  return out;
+}
+
+void read_verdict(const Statement& s, Report& report) {
+  ReportVerdict& v = report.verdict;
+  v.kind = text_of(s, 0);
+  v.loss = maybe_text(s, 1);
+  v.wall = maybe_text(s, 2);
+  v.cause = text_of(s, 3);
+  v.confidence = text_of(s, 4);
+  v.share_lo = maybe_real(s, 5);
+  v.share_hi = maybe_real(s, 6);
+  v.price_lo = maybe_real(s, 7);
+  v.price_hi = maybe_real(s, 8);
+  v.also = maybe_text(s, 9);
+  v.also_cause = maybe_text(s, 10);
+  for (const std::string& rank : split_list(text_of(s, 11)))
+    v.where_ranks.push_back(number_from<int64_t>(rank));
+  v.where_steps = split_list(text_of(s, 12));
+}
+
+Result<void> read_config(const Database& db, Report& report) {
+  return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
+    for (int i = 0; i < s.column_count(); ++i) {
+      if (!s.is_null(i)) report.run.config.emplace_back(s.column_name(i), text_of(s, i));
+    }
+  });
+}
+
+Result<void> read_sources(const Database& db, Report& report) {
+  return each_row(
+      db, "SELECT path, format, tool_version, rank FROM fact_source ORDER BY rank, path, rowid",
+      [&](const Statement& s) {
+        report.run.sources.push_back({text_of(s, 0), text_of(s, 1), maybe_text(s, 2), s.int64(3)});
+      });
+}
+
+}  // namespace
+
+Result<void> read_run(const Database& db, Report& report) {
+  bool found = false;
+  auto ok = each_row(
+      db,
+      "SELECT id, tool_version, rank_count, device_count, world_size, single_rank_of_job, gpu, "
+      "gpu_memory_bytes, platform, framework, selection, step_origin, step_window, step_count, "
+      "steady_count, step_mean_ns, step_median_ns, step_min_ns, step_max_ns, step_spread_share, "
+      "critical_rank FROM fact_run",
+      [&](const Statement& s) {
+        found = true;
+        ReportRun& r = report.run;
+        r.id = text_of(s, 0);
+        r.tool_version = text_of(s, 1);
+        r.rank_count = s.int64(2);
+        r.device_count = s.int64(3);
+        r.world_size = s.maybe_int64(4);
+        r.single_rank_of_job = s.int64(5) != 0;
+        r.gpu = maybe_text(s, 6);
+        r.gpu_memory_bytes = s.maybe_int64(7);
+        r.platform = maybe_text(s, 8);
+        r.framework = maybe_text(s, 9);
+        r.selection = maybe_text(s, 10);
+        ReportSteps& t = report.steps;
+        t.origin = text_of(s, 11);
+        t.window = text_of(s, 12);
+        t.count = s.int64(13);
+        t.steady = s.int64(14);
+        t.mean_ns = s.maybe_int64(15);
+        t.median_ns = s.maybe_int64(16);
+        t.min_ns = s.maybe_int64(17);
+        t.max_ns = s.maybe_int64(18);
+        t.spread_share = maybe_real(s, 19);
+        t.critical_rank = s.maybe_int64(20);
+      });
+  if (!ok) return ok;
+  if (!found) return fact_error("expected one row in fact_run, found none");
+  report.whole_window = report.steps.count == 0;
+  ok = each_row(db,
+                "SELECT verdict_kind, loss, wall, cause, confidence, share_lo, share_hi, price_lo, "
+                "price_hi, also, also_cause, where_ranks, where_steps FROM fact_run",
+                [&](const Statement& s) { read_verdict(s, report); });
+  if (!ok) return ok;
+  if (ok = read_config(db, report); !ok) return ok;
+  return read_sources(db, report);
+}
+
+Result<void> read_notes(const Database& db, Report& report) {
+  auto ok = each_row(db, "SELECT kind, text FROM fact_verdict_text ORDER BY kind, position, rowid",
+                     [&](const Statement& s) {
+                       auto& list =
+                           s.text(0) == "why" ? report.verdict.why : report.verdict.missing;
+                       list.push_back(text_of(s, 1));
+                     });
+  if (!ok) return ok;
+  return each_row(db,
+                  "SELECT code, severity, count, first_place, text, advice FROM fact_note ORDER BY "
+                  "CASE severity "
+                  "WHEN 'data_loss' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, rowid",
+                  [&](const Statement& s) {
+                    report.notes.push_back({text_of(s, 0), text_of(s, 1), text_of(s, 3),
+                                            text_of(s, 4), text_of(s, 5), s.int64(2)});
+                  });
+}
+
+Result<Report> build_report(const FactDb& facts, const std::vector<Finding>& findings) {
+  Report report;
+  for (const auto part : {read_run, read_steps, read_tables, read_notes}) {
+    if (auto ok = part(facts.db(), report); !ok) return ok.error();
+  }
+  add_where_table(report);
+  add_headline(report);
+  add_findings(findings, report);
+  return report;
+}
+
+}  // namespace ws

@@ -1,0 +1,133 @@
+// The table that proves the verdict, and the verdict in words.
+//
+// The table has one row per loss group and adds up twice: in ns (by construction: every leaf is in
+// one group) and in what is printed (largest remainders). Idle of an offload round trip has host
+// leaves but is the memory group's (ALGORITHMS 4): it moves between the two rows, the sum stays.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/build_parts.h"
+#include "report/numbers.h"
+#include "report/phrases.h"
+
+namespace ws {
+namespace {
+
+void add_detail(WhereRow& row, std::string_view label, int64_t ns) {
+  if (ns == 0) return;
+  row.ns += ns;
+  const auto it = std::find_if(row.details.begin(), row.details.end(),
+                               [&](const auto& d) { return d.first == label; });
+  if (it != row.details.end()) {
+    it->second += ns;
+  } else {
+    row.details.emplace_back(label, ns);
+  }
+}
+
+bool always_shown(const WhereRow& row) {
+  return row.group == name_of(WhereGroup::compute) ||
+         row.group == name_of(WhereGroup::communication) ||
+         row.group == name_of(WhereGroup::memory) || row.group == name_of(WhereGroup::host);
+}
+
+void print_columns(WhereTable& table) {
+  table.unit = unit_for(table.sum_ns);
+  std::vector<int64_t> ns;
+  for (const WhereRow& row : table.rows) ns.push_back(row.ns);
+  int64_t digit_ns = table.unit.ns;
+  for (int i = 0; i < table.unit.decimals; ++i) digit_ns /= 10;
+  table.sum_shown = (table.sum_ns + digit_ns / 2) / digit_ns;
+  const auto shares = proportional(ns, 1000);
+  const auto times = proportional(ns, table.sum_shown);
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].share_tenths = shares[i];
+    table.rows[i].time_shown = times[i];
+  }
+}
+
+std::string step_word(const Report& report) { return report.whole_window ? "window" : "step"; }
+
+// "on ranks 2, 3 in ProfilerStep#7", "" for everybody always.
+std::string where_words(const ReportVerdict& v) {
+  std::string out;
+  for (size_t i = 0; i < v.where_ranks.size(); ++i) {
+    out += i > 0 ? ", " : v.where_ranks.size() > 1 ? " on ranks " : " on rank ";
+    out += std::to_string(v.where_ranks[i]);
+  }
+  for (size_t i = 0; i < v.where_steps.size(); ++i) {
+    out += i > 0 ? ", " : " in ";
+    out += v.where_steps[i];
+  }
+  return out;
+}
+
+std::string share_words(const Report& report, std::optional<double> lo, std::optional<double> hi) {
+  if (!lo || !hi) return "";
+  return fmt::format("{} of the {}", percent_range(*lo, *hi), step_word(report));
+}
+
+std::string group_words(const Report& report, const std::string& loss, const std::string& cause) {
+  const auto it = std::find_if(report.losses.begin(), report.losses.end(),
+                               [&](const ReportLoss& l) { return l.loss == loss; });
+  std::string share;
+  if (it != report.losses.end()) share = ", " + percent_range(it->lo_share, it->hi_share);
+  return fmt::format("{} ({}{})", phrase_of_loss(loss), phrase_of_cause(cause), share);
+}
+
+}  // namespace
+
+void add_where_table(Report& report) {
+  constexpr size_t kGroups = static_cast<size_t>(WhereGroup::unexplained) + 1;
+  std::vector<WhereRow> rows(kGroups);
+  for (size_t i = 0; i < kGroups; ++i) rows[i].group = name_of(static_cast<WhereGroup>(i));
+  WhereTable& table = report.where;
+  for (const ReportLeaf& leaf : report.partition) {
+    const LeafPhrase* p = phrase_of_leaf(leaf.leaf);
+    const WhereGroup group = p != nullptr ? p->group : WhereGroup::unexplained;
+    add_detail(rows[static_cast<size_t>(group)],
+               p != nullptr ? p->label : std::string_view(leaf.leaf), leaf.ns);
+    table.sum_ns += leaf.ns;
+  }
+  if (report.memory && report.memory->offload_idle_share > 0) {
+    WhereRow& host = rows[static_cast<size_t>(WhereGroup::host)];
+    const auto wanted =
+        std::llround(report.memory->offload_idle_share * static_cast<double>(table.sum_ns));
+    const int64_t moved = std::clamp<int64_t>(wanted, 0, host.ns);
+    add_detail(host, "of these while offloaded", -moved);
+    add_detail(rows[static_cast<size_t>(WhereGroup::memory)], "idle while offloaded", moved);
+  }
+  for (WhereRow& row : rows) {
+    std::stable_sort(row.details.begin(), row.details.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (row.ns != 0 || always_shown(row)) table.rows.push_back(std::move(row));
+  }
+  print_columns(table);
+}
+
+void add_headline(Report& report) {
+  ReportVerdict& v = report.verdict;
+  const std::string_view cause = phrase_of_cause(v.cause);
+  if (v.kind == "insufficient") {
+    v.headline = fmt::format("not enough evidence: {}", cause);
+    return;
+  }
+  if (v.kind == "mixed" && v.loss && v.also) {
+    v.headline =
+        fmt::format("no single wall: {} and {}{}", group_words(report, *v.loss, v.cause),
+                    group_words(report, *v.also, v.also_cause.value_or("unknown")), where_words(v));
+    return;
+  }
+  const std::string share = share_words(report, v.share_lo, v.share_hi);
+  if (v.kind == "none") {
+    v.headline = fmt::format("no wall: compute bound by {}{}", cause,
+                             share.empty() ? "" : "; compute takes " + share);
+    return;
+  }
+  v.headline = fmt::format("{}: {}{}{}{}", phrase_of_wall(v.wall.value_or("")), cause,
+                           where_words(v), share.empty() ? "" : ", ", share);
+}
+
+}  // namespace ws

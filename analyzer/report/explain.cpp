@@ -1,0 +1,67 @@
+// `wallsight explain`: every clause of a rule with its value, and the facts it would need.
+// Tested by: report_test (explain_test.cpp), tests/cli.
+#include <fmt/format.h>
+
+#include "report/escape.h"
+#include "report/layout.h"
+#include "report/render.h"
+#include "report/tables.h"
+
+namespace ws {
+namespace {
+
+std::string_view status_words(FindingStatus s) {
+  switch (s) {
+    case FindingStatus::fires:
+      return "fires";
+    case FindingStatus::no:
+      return "does not fire";
+    case FindingStatus::unknown:
+      break;
+  }
+  return "can not say";
+}
+
+std::string how_to_supply(const std::string& fact) {
+  if (fact.rfind("fact_config.", 0) == 0)
+    return "a setting the recording does not show: look it up in the launch command";
+  if (fact.rfind("fact_memory.", 0) == 0)
+    return "record memory: torch.profiler profile_memory=True; nsys --cuda-memory-usage=true";
+  if (fact.rfind("fact_rank.", 0) == 0 || fact.rfind("fact_collective.", 0) == 0) {
+    return "record all ranks of the communicator in the same steps and analyze the files together";
+  }
+  if (fact.rfind("fact_what_if.", 0) == 0)
+    return "needs re-simulation, which this analysis did not make";
+  if (fact.rfind("fact_host.", 0) == 0) return "record CUDA API calls and host ranges";
+  return "not in this recording";
+}
+
+void explain(const Finding& f, std::ostream& out) {
+  out << fmt::format("{}: {}\n", escape_text(f.rule), status_words(f.status));
+  out << hanging("  ", escape_text(f.title));
+  for (const ClauseValue& c : f.clauses) {
+    const std::string mark = !c.holds ? "  ?  " : *c.holds ? "  +  " : "  -  ";
+    out << hanging(mark, escape_text(c.clause));
+    for (const std::string& fact : c.missing_facts) {
+      out << hanging("       missing: ",
+                     escape_text(fmt::format("{} ({})", fact, how_to_supply(fact))));
+    }
+  }
+  for (const EvidenceValue& e : f.evidence)
+    out << hanging("  value: ", escape_text(fmt::format("{} = {}", e.expression, e.value)));
+  if (!f.why.empty()) out << hanging("  why: ", escape_text(f.why));
+  for (const std::string& s : f.sources) out << hanging("  source: ", escape_text(s));
+}
+
+}  // namespace
+
+void render_explanations(const std::vector<Finding>& findings, std::ostream& out) {
+  bool first = true;
+  for (const Finding& f : findings) {
+    if (!first) out << '\n';
+    first = false;
+    explain(f, out);
+  }
+}
+
+}  // namespace ws

@@ -1,0 +1,155 @@
+// The report as Markdown: the sections and tables of the text report, for pull requests and wikis.
+// Everything that comes from the trace goes through escape_markdown, so tables keep their columns.
+// Tested by: report_test (markdown_test.cpp, renderers_agree_test.cpp), tests/golden.
+#include <fmt/format.h>
+
+#include "report/escape.h"
+#include "report/numbers.h"
+#include "report/phrases.h"
+#include "report/render.h"
+#include "report/tables.h"
+
+namespace ws {
+namespace {
+
+constexpr size_t kShortActions = 5;
+constexpr size_t kShortList = 4;
+
+void print_row(const std::vector<std::string>& cells, std::ostream& out) {
+  out << '|';
+  for (const std::string& c : cells) out << ' ' << c << " |";
+  out << '\n';
+}
+
+void print_table(const Table& table, std::ostream& out) {
+  out << "\n## " << escape_markdown(table.title) << "\n\n";
+  if (!table.caption.empty()) out << escape_markdown(table.caption) << "\n\n";
+  std::vector<std::string> names, rule;
+  for (const auto& c : table.columns) {
+    names.push_back(c.name);
+    rule.emplace_back(c.right ? "---:" : "---");
+  }
+  print_row(names, out);
+  print_row(rule, out);
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const std::string& c : row) cells.push_back(escape_markdown(c));
+    print_row(cells, out);
+  }
+  for (const std::string& remark : table.remarks) out << "\n" << escape_markdown(remark) << "\n";
+}
+
+void print_verdict(const Report& report, std::ostream& out) {
+  const ReportVerdict& v = report.verdict;
+  out << "\n## VERDICT\n\n**" << escape_markdown(v.headline) << "**";
+  if (v.kind != "insufficient") out << " (confidence: " << v.confidence << ")";
+  out << "\n\n";
+  for (const std::string& s : v.why) out << "- " << escape_markdown(s) << "\n";
+  if (const std::string price = price_sentence(report); !price.empty())
+    out << "- " << price << "\n";
+  for (const std::string& s : v.missing) {
+    out << "- " << (v.kind == "insufficient" ? "record: " : "to be surer: ") << escape_markdown(s)
+        << "\n";
+  }
+}
+
+void print_where(const Report& report, std::ostream& out) {
+  const WhereTable& table = report.where;
+  if (table.sum_ns == 0) return;
+  const bool judged = report.verdict.kind != "insufficient";
+  out << "\n## " << (judged ? "WHERE THE STEP GOES" : "WHAT WAS RECORDED") << "\n\n"
+      << escape_markdown(where_caption(report)) << (judged ? "" : "; no basis for a verdict")
+      << "\n\n";
+  print_row({"group", "share", table.unit.name, "of which"}, out);
+  print_row({"---", "---:", "---:", "---"}, out);
+  for (const WhereRow& w : table.rows) {
+    print_row({w.group, tenths(w.share_tenths) + " %", shown(w.time_shown, table.unit),
+               escape_markdown(details_of(w, table.unit))},
+              out);
+  }
+  print_row({"sum", "100.0 %", shown(table.sum_shown, table.unit), ""}, out);
+}
+
+void print_item(const std::string& label, const std::string& text, std::ostream& out) {
+  if (!text.empty()) out << "   - " << label << ": " << escape_markdown(text) << "\n";
+}
+
+void print_action(size_t number, const ReportFinding& f, std::ostream& out) {
+  out << number << ". **" << escape_markdown(f.finding.title) << "** (";
+  if (!f.gain.empty()) out << f.gain << "; ";
+  out << "phase: " << f.finding.phase << ")\n";
+  for (const std::string& other : f.instead_of) print_item("not together with", other, out);
+  for (const auto& line : f.actions) {
+    out << "   - " << escape_markdown(line.framework) << ": " << markdown_code(line.text);
+    if (!line.note.empty()) out << " (" << escape_markdown(line.note) << ")";
+    out << "\n";
+  }
+  print_item("because", f.because, out);
+  for (const std::string& s : f.finding.published) print_item("published", s, out);
+  for (const std::string& s : f.finding.pitfalls) print_item("watch", s, out);
+  for (const std::string& s : f.finding.verify) print_item("verify", s, out);
+}
+
+void print_unknown(const Report& report, bool all, std::ostream& out) {
+  size_t count = 0;
+  for (const ReportFinding& f : report.findings) {
+    if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
+    if (count++ == 0) out << "\nMay apply, but not everything it needs is known:\n\n";
+    if (!all && count > kShortList) continue;
+    std::string needs;
+    for (const std::string& fact : f.missing_facts)
+      needs += (needs.empty() ? "" : ", ") + fact_words(fact);
+    out << "- " << escape_markdown(f.finding.title + ": needs " + needs) << "\n";
+  }
+  if (!all && count > kShortList) out << fmt::format("- and {} more (--all)\n", count - kShortList);
+}
+
+void print_actions(const Report& report, const RenderOptions& options, std::ostream& out) {
+  size_t count = 0, left = 0;
+  out << "\n## DO NEXT\n\n";
+  for (const ReportFinding& f : report.findings) {
+    if (f.finding.status != FindingStatus::fires) continue;
+    if (!options.all && count == kShortActions) {
+      ++left;
+    } else {
+      print_action(++count, f, out);
+    }
+  }
+  if (count == 0) out << "No rule of the catalogue applies to what was recorded.\n";
+  if (left > 0) out << fmt::format("\nand {} more (--all)\n", left);
+  print_unknown(report, options.all, out);
+  std::string rest;
+  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortList); ++i) {
+    rest += (i > 0 ? "; " : "") + report.not_offered[i];
+  }
+  if (!rest.empty()) out << "\nNot offered: " << escape_markdown(rest) << "\n";
+}
+
+void print_notes(const Report& report, std::ostream& out) {
+  out << "\n## WHAT I COULD NOT SEE\n\n";
+  for (const ReportNote& n : report.notes) {
+    out << "- " << phrase_of_severity(n.severity) << ": " << escape_markdown(note_line(n));
+    if (!n.advice.empty()) out << " Do: " << escape_markdown(n.advice);
+    out << "\n";
+  }
+  for (const std::string& line : assumption_lines(report))
+    out << "- assumed: " << escape_markdown(line) << "\n";
+}
+
+}  // namespace
+
+void render_markdown(const Report& report, const RenderOptions& options, std::ostream& out) {
+  out << "# wallsight " << escape_markdown(report.run.tool_version) << "\n\n";
+  std::string line;
+  for (const std::string& part : headline_of_run(report)) line += (line.empty() ? "" : ", ") + part;
+  out << escape_markdown(line) << "\n";
+  if (report.run.selection)
+    out << "\nonly a part: " << escape_markdown(*report.run.selection) << "\n";
+  print_verdict(report, out);
+  print_where(report, out);
+  print_actions(report, options, out);
+  print_notes(report, out);
+  for (const Table& table : detail_tables(report, options.all)) print_table(table, out);
+}
+
+}  // namespace ws

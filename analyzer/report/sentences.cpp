@@ -1,0 +1,150 @@
+// One-line summaries that text and Markdown share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "report/numbers.h"
+#include "report/phrases.h"
+#include "report/tables.h"
+
+namespace ws {
+namespace {
+
+std::string counted(int64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string ranks_words(const ReportRun& run) {
+  std::string out = counted(run.rank_count, "rank");
+  if (run.world_size && *run.world_size > run.rank_count)
+    out += fmt::format(" of {}", *run.world_size);
+  return out;
+}
+
+std::string short_gpu(const std::string& name) {
+  return name.rfind("NVIDIA ", 0) == 0 ? name.substr(7) : name;
+}
+
+std::string formats_words(const ReportRun& run) {
+  std::set<std::string> names;
+  for (const ReportSource& s : run.sources) names.insert(std::string(phrase_of_format(s.format)));
+  std::string out;
+  for (const std::string& n : names) out += out.empty() ? n : " and " + n;
+  return out;
+}
+
+std::string steps_words(const Report& report) {
+  const ReportSteps& s = report.steps;
+  if (!s.mean_ns) return "no steps";
+  if (report.whole_window) return fmt::format("one window of {}, not a step", duration(*s.mean_ns));
+  std::string out = fmt::format("{} of {}", counted(s.steady, "steady step"), duration(*s.mean_ns));
+  if (s.spread_share && s.steady > 1) out += fmt::format(" (spread {})", percent(*s.spread_share));
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> headline_of_run(const Report& report) {
+  const ReportRun& run = report.run;
+  std::vector<std::string> out = {ranks_words(run)};
+  if (run.gpu) out.push_back(fmt::format("{} x {}", run.device_count, short_gpu(*run.gpu)));
+  if (const std::string formats = formats_words(run); !formats.empty()) out.push_back(formats);
+  out.push_back(steps_words(report));
+  return out;
+}
+
+std::string steps_word(const Report& report) {
+  return report.whole_window ? "the window" : "the steady steps";
+}
+
+std::string where_caption(const Report& report) {
+  const ReportSteps& s = report.steps;
+  std::string out;
+  if (report.whole_window) {
+    out = "first to last device record: one window, not a step";
+  } else {
+    out = s.steady > 1 ? "mean of the steady steps" : "one step";
+  }
+  if (report.run.device_count > 1) out += ", all ranks";
+  if (s.critical_rank && report.ranks.size() > 1 && s.mean_ns && *s.mean_ns > 0) {
+    for (const ReportRank& r : report.ranks) {
+      if (r.rank != *s.critical_rank || !r.step_mean_ns) continue;
+      const double excess =
+          static_cast<double>(*r.step_mean_ns) / static_cast<double>(*s.mean_ns) - 1;
+      out += fmt::format(" (slowest rank: {}, {:+.1f} %)", r.rank, excess * 100);
+      break;
+    }
+  }
+  return out;
+}
+
+std::string details_of(const WhereRow& row, const TimeUnit& unit) {
+  std::string out;
+  for (const auto& [label, ns] : row.details) {
+    const std::string time = in_unit(ns, unit);
+    if (time.find_first_not_of("0.-") == std::string::npos && row.details.size() > 1) continue;
+    if (!out.empty()) out += ", ";
+    out += fmt::format("{} {}", label, time);
+  }
+  return out;
+}
+
+std::string price_sentence(const Report& report) {
+  const ReportVerdict& v = report.verdict;
+  if (!v.price_lo || !v.price_hi) return "";
+  return fmt::format("Re-simulated without it, the step is {} shorter.",
+                     percent_range(*v.price_lo, *v.price_hi));
+}
+
+std::vector<std::string> assumption_lines(const Report& report) {
+  std::vector<std::string> out;
+  std::string line;
+  if (!report.whole_window) {
+    line = fmt::format("steps are cut by {}", phrase_of_origin(report.steps.origin));
+    if (report.steps.window == "host") line += " as the host marked them (--step-window host)";
+    for (const auto& [reason, count] : report.steps.left_out)
+      line += fmt::format("; {} left out: {}", count, reason);
+    out.push_back(line);
+  }
+  line.clear();
+  for (const auto& [name, value] : report.run.config)
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, value);
+  if (!line.empty()) out.push_back("configuration as the recording shows it: " + line);
+  if (report.ranks.empty()) return out;
+  const auto range = [&](int64_t ReportRank::*member) {
+    int64_t lo = report.ranks.front().*member, hi = lo;
+    for (const ReportRank& r : report.ranks) {
+      lo = std::min(lo, r.*member);
+      hi = std::max(hi, r.*member);
+    }
+    return lo == hi ? duration(lo) : fmt::format("{} to {}", duration(lo), duration(hi));
+  };
+  out.push_back(fmt::format("launch latency (Lambda) {}, gap between kernels (kappa) {}",
+                            range(&ReportRank::launch_latency_ns),
+                            range(&ReportRank::kernel_gap_ns)));
+  return out;
+}
+
+std::string note_line(const ReportNote& note) {
+  std::string out;
+  if (!note.first_place.empty()) {
+    out = fmt::format("{} x ", note.count);
+  } else if (note.count > 1) {
+    out = fmt::format("{} x ", note.count);
+  }
+  out += note.text;
+  if (!note.first_place.empty()) out += fmt::format(" (first: {})", note.first_place);
+  return out;
+}
+
+std::string fact_words(const std::string& fact) {
+  const size_t dot = fact.find('.');
+  if (dot == std::string::npos) return fact;
+  std::string column = fact.substr(dot + 1);
+  if (fact.rfind("fact_config.", 0) == 0) return column + " of the run configuration";
+  std::replace(column.begin(), column.end(), '_', ' ');
+  return column;
+}
+
+}  // namespace ws

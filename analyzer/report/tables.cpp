@@ -1,0 +1,276 @@
+// Tested by: report_test (text_test.cpp, renderers_agree_test.cpp).
+#include "report/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/numbers.h"
+#include "report/phrases.h"
+
+namespace ws {
+namespace {
+
+constexpr size_t kShortRows = 6;
+
+// Adds rows up to the limit and says how many are left.
+template <class Rows, class F>
+void fill(Table& table, const Rows& rows, bool all, F cells) {
+  size_t shown = 0;
+  for (const auto& row : rows) {
+    if (!all && shown == kShortRows) break;
+    table.rows.push_back(cells(row));
+    ++shown;
+  }
+  if (shown < rows.size())
+    table.remarks.push_back(fmt::format("and {} more (--all)", rows.size() - shown));
+}
+
+int64_t group_ns(const LeafTimes& leaves, WhereGroup group) {
+  int64_t sum = 0;
+  for (const auto& [leaf, ns] : leaves) {
+    const LeafPhrase* p = phrase_of_leaf(leaf);
+    if ((p != nullptr ? p->group : WhereGroup::unexplained) == group) sum += ns;
+  }
+  return sum;
+}
+
+Table rank_table(const Report& report, bool all) {
+  Table t{"RANKS",
+          fmt::format("mean over {}, slowest first", steps_word(report)),
+          {{"rank", true}, {"device", true}, {"host"}},
+          {},
+          {}};
+  std::vector<ReportRank> rows = report.ranks;
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.step_mean_ns.value_or(0) > b.step_mean_ns.value_or(0);
+  });
+  const TimeUnit unit = unit_for(rows.empty() ? 0 : rows.front().step_mean_ns.value_or(0));
+  t.columns.push_back({unit.name, true});
+  std::vector<WhereGroup> groups;
+  for (const WhereRow& w : report.where.rows) {
+    for (const LeafPhrase& p : leaf_phrases()) {
+      if (name_of(p.group) == w.group) {
+        groups.push_back(p.group);
+        t.columns.push_back({w.group, true});
+        break;
+      }
+    }
+  }
+  bool late = false;
+  for (const ReportRank& r : rows) late = late || r.late_ns.has_value();
+  if (late) t.columns.push_back({"late", true});
+  fill(t, rows, all, [&](const ReportRank& r) {
+    std::vector<std::string> cells = {std::to_string(r.rank), std::to_string(r.device), r.host,
+                                      r.step_mean_ns ? in_unit(*r.step_mean_ns, unit) : "-"};
+    for (const WhereGroup g : groups) cells.push_back(in_unit(group_ns(r.partition, g), unit));
+    if (late) cells.push_back(r.late_ns ? in_unit(*r.late_ns, unit) : "-");
+    return cells;
+  });
+  return t;
+}
+
+Table outlier_table(const Report& report, bool all) {
+  Table t{"OUTLIERS",
+          "steps that differ from the median",
+          {{"rank", true},
+           {"step"},
+           {"length", true},
+           {"to median", true},
+           {"largest excess", false, true}},
+          {},
+          {}};
+  std::vector<ReportStep> rows;
+  for (const ReportStep& s : report.steps.rows) {
+    if (s.outlier) rows.push_back(s);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
+  });
+  const auto median = static_cast<double>(report.steps.median_ns.value_or(0));
+  fill(t, rows, all, [&](const ReportStep& s) {
+    const auto length = static_cast<double>(s.end_ns - s.begin_ns);
+    return std::vector<std::string>{
+        std::to_string(s.rank), s.name, duration(s.end_ns - s.begin_ns),
+        median > 0 ? fmt::format("{:+.1f} %", (length / median - 1) * 100) : "-",
+        s.note.value_or("")};
+  });
+  return t;
+}
+
+std::string gap_place(const ReportGap& g) {
+  std::string out = fmt::format("rank {}", g.rank);
+  if (!g.step.empty()) out += fmt::format(", {} + {}", g.step, duration(g.since_step_begin_ns));
+  return out;
+}
+
+Table idle_table(const Report& report, bool all) {
+  Table t{"IDLE TIME BY CAUSE",
+          fmt::format("device idle, per {}", report.whole_window ? "window" : "step"),
+          {{"cause"},
+           {"share", true},
+           {"time", true},
+           {"stretches", true},
+           {"largest", true},
+           {"where"},
+           {"before", false, true}},
+          {},
+          {}};
+  std::vector<ReportIdle> rows;
+  for (const ReportIdle& i : report.idle) {
+    if (i.ns > 0) rows.push_back(i);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  fill(t, rows, all, [&](const ReportIdle& i) {
+    return std::vector<std::string>{std::string(phrase_of_idle(i.cause)),
+                                    percent(i.share),
+                                    duration(i.ns),
+                                    std::to_string(i.count),
+                                    i.largest ? duration(i.largest->ns) : "-",
+                                    i.largest ? gap_place(*i.largest) : "",
+                                    i.largest ? i.largest->after : ""};
+  });
+  return t;
+}
+
+Table collective_table(const Report& report, bool all) {
+  Table t{"COLLECTIVES",
+          fmt::format("exposed time over {} of all devices", steps_word(report)),
+          {{"kind"},
+           {"operation"},
+           {"group", false, true},
+           {"bytes", true},
+           {"count", true},
+           {"wait", true},
+           {"transfer", true},
+           {"not split", true},
+           {"hidden", true},
+           {"GB/s", true}},
+          {},
+          {}};
+  fill(t, report.collectives, all, [](const ReportCollective& c) {
+    return std::vector<std::string>{c.kind,
+                                    c.op,
+                                    c.group,
+                                    c.bytes ? bytes_text(*c.bytes) : "-",
+                                    std::to_string(c.count),
+                                    duration(c.wait_ns),
+                                    duration(c.transfer_ns),
+                                    duration(c.unsplit_ns),
+                                    duration(c.hidden_ns),
+                                    c.bus_gbps ? fmt::format("{:.1f}", *c.bus_gbps) : "-"};
+  });
+  return t;
+}
+
+Table kernel_table(const Report& report, bool all) {
+  Table t{"TOP KERNELS",
+          fmt::format("durations over {} of all devices; overlapping kernels both count",
+                      steps_word(report)),
+          {{"share", true},
+           {"total", true},
+           {"count", true},
+           {"mean", true},
+           {"p99", true},
+           {"class"},
+           {"kernel", false, true}},
+          {},
+          {}};
+  fill(t, report.kernels, all, [](const ReportKernel& k) {
+    return std::vector<std::string>{percent(k.share),
+                                    duration(k.total_ns),
+                                    std::to_string(k.count),
+                                    duration(k.mean_ns),
+                                    duration(k.p99_ns),
+                                    k.unclassified ? "unknown" : k.cls,
+                                    k.name};
+  });
+  return t;
+}
+
+Table memory_table(const Report& report) {
+  Table t{"MEMORY", "", {{"what"}, {"value", true}, {"", false, true}}, {}, {}};
+  if (!report.memory) return t;
+  const ReportMemory& m = *report.memory;
+  const auto row = [&](std::string what, std::string value, std::string words) {
+    t.rows.push_back({std::move(what), std::move(value), std::move(words)});
+  };
+  if (m.peak_reserved_bytes) {
+    row("peak reserved", bytes_text(*m.peak_reserved_bytes),
+        m.headroom_share ? fmt::format("headroom {} of the device", percent(*m.headroom_share))
+                         : "");
+  }
+  if (m.peak_allocated_bytes) {
+    row("peak allocated", bytes_text(*m.peak_allocated_bytes),
+        m.fragmentation_share ? fmt::format("{} of the reserved memory unused at the peak",
+                                            percent(*m.fragmentation_share))
+                              : "");
+  }
+  if (m.recompute_share > 0) {
+    row("recompute", percent(m.recompute_share),
+        m.recompute_estimated ? "estimated by counting kernels: a bound" : "");
+  }
+  if (m.offload_bytes > 0) {
+    row("offload", bytes_text(m.offload_bytes),
+        fmt::format("per step; exposed copies {}, idle while offloaded {}",
+                    percent(m.offload_exposed_share), percent(m.offload_idle_share)));
+  }
+  if (m.alloc_share > 0)
+    row("allocator stalls", percent(m.alloc_share),
+        "device idle inside cudaMalloc, cudaFree and kin");
+  if (m.h2d_bytes > 0)
+    row("host to device", bytes_text(m.h2d_bytes),
+        fmt::format("per step; exposed {}", percent(m.h2d_exposed_share)));
+  if (m.d2h_bytes > 0)
+    row("device to host", bytes_text(m.d2h_bytes),
+        fmt::format("per step; exposed {}", percent(m.d2h_exposed_share)));
+  if (m.pageable_copies_per_step > 0) {
+    row("pageable copies", count_text(m.pageable_copies_per_step),
+        fmt::format("per step, {}; exposed with their staging {}{}", bytes_text(m.pageable_bytes),
+                    percent(m.pageable_exposed_share),
+                    m.pageable_gbps ? fmt::format("; {:.1f} GB/s", *m.pageable_gbps) : ""));
+  }
+  if (m.latent_wall.value_or(0) != 0) {
+    t.remarks.push_back(
+        "memory is paid for through choices (recompute, small micro-batches): a latent memory "
+        "wall");
+  }
+  return t;
+}
+
+Table what_if_table(const Report& report, bool all) {
+  Table t{"WHAT IF",
+          "re-simulated, one change at a time; gains do not add up",
+          {{"change"}, {"saves", true}, {"step", true}, {"next", false, true}},
+          {},
+          {}};
+  fill(t, report.what_if, all, [](const ReportWhatIf& w) {
+    std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
+    if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
+    return std::vector<std::string>{
+        w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
+        fmt::format("{} to {}", duration(w.step_lo_ns), duration(w.step_hi_ns)), next};
+  });
+  return t;
+}
+
+}  // namespace
+
+std::vector<Table> detail_tables(const Report& report, bool all) {
+  std::vector<Table> out;
+  const auto add = [&](Table t) {
+    if (!t.rows.empty()) out.push_back(std::move(t));
+  };
+  if (report.ranks.size() > 1) add(rank_table(report, all));
+  add(outlier_table(report, all));
+  add(what_if_table(report, all));
+  add(idle_table(report, all));
+  add(collective_table(report, all));
+  add(kernel_table(report, all));
+  add(memory_table(report));
+  return out;
+}
+
+}  // namespace ws

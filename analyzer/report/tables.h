@@ -1,0 +1,42 @@
+#pragma once
+// The detail tables of a report, as cells of text: made once, printed by text and Markdown alike.
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace ws {
+
+struct Table {
+  std::string title;    // "IDLE TIME BY CAUSE"
+  std::string caption;  // what the numbers are of
+  struct Column {
+    std::string name;
+    bool right = false;     // numbers
+    bool flexible = false;  // takes the room that is left, shortened to fit; at most one or two
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // raw: renderers escape
+  std::vector<std::string> remarks;            // sentences below
+};
+
+// Those with something to say, in a fixed order; long ones end with a remark on what was left out.
+// all: no limit on rows.
+std::vector<Table> detail_tables(const Report& report, bool all);
+
+// Sentences that text and Markdown share.
+
+// "8 ranks", "8 x H100 80GB", "PyTorch trace", "6 steady steps of 92.1 ms"
+std::vector<std::string> headline_of_run(const Report& report);
+// "the steady steps" or "the window"
+std::string steps_word(const Report& report);
+std::string where_caption(const Report& report);
+std::string details_of(const WhereRow& row, const TimeUnit& unit);
+std::string price_sentence(const Report& report);  // "" without a price
+// Steps left out, configuration, constants.
+std::vector<std::string> assumption_lines(const Report& report);
+std::string note_line(const ReportNote& note);  // text, count, first place
+// "fact_config.ep" -> "ep of the run configuration"
+std::string fact_words(const std::string& fact);
+
+}  // namespace ws

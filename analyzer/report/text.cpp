@@ -1,0 +1,240 @@
+// The terminal report: verdict, the table that proves it, what to do, what could not be seen, then
+// the details. At most 100 columns, no control bytes but our own colours.
+// Tested by: report_test (text_test.cpp, renderers_agree_test.cpp), tests/golden.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/escape.h"
+#include "report/layout.h"
+#include "report/numbers.h"
+#include "report/phrases.h"
+#include "report/render.h"
+#include "report/tables.h"
+
+namespace ws {
+namespace {
+
+constexpr size_t kBarColumns = 24;
+constexpr size_t kShortActions = 5;
+constexpr size_t kShortList = 4;
+constexpr size_t kFlexibleColumns = 44;
+
+struct Paint {
+  bool color = false;
+  std::string operator()(const char* code, const std::string& s) const {
+    return color ? fmt::format("\x1b[{}m{}\x1b[0m", code, s) : s;
+  }
+  std::string bold(const std::string& s) const { return (*this)("1", s); }
+};
+
+std::string heading(const Paint& paint, const std::string& title, const std::string& caption) {
+  return "\n" + paint.bold(title) + (caption.empty() ? "" : "   " + caption) + "\n";
+}
+
+// The parts of the first line, two blanks apart; a part that does not fit starts the next line.
+void print_headline(const Report& report, std::ostream& out) {
+  std::string line = "wallsight " + escape_text(report.run.tool_version);
+  for (const std::string& raw : headline_of_run(report)) {
+    const std::string part = escape_text(raw);
+    if (width_of(line) + 2 + width_of(part) > kReportColumns) {
+      out << line << "\n";
+      line = std::string(8, ' ');
+    }
+    line += "  " + shorten(part, kReportColumns - 10);
+  }
+  out << line << "\n";
+}
+
+void print_verdict(const Report& report, const Paint& paint, std::ostream& out) {
+  const ReportVerdict& v = report.verdict;
+  const std::string headline = escape_text(v.headline);
+  const std::string confidence = v.kind == "insufficient" ? "" : "confidence: " + v.confidence;
+  const char* color = v.kind == "none" ? "1;32" : v.kind == "insufficient" ? "1;33" : "1;31";
+  const std::string indent(10, ' ');
+  const auto lines = wrap(headline, kReportColumns - indent.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string line = paint(color, lines[i]);
+    const size_t used = indent.size() + width_of(lines[i]);
+    if (i + 1 == lines.size() && !confidence.empty()) {
+      const bool fits = used + 2 + confidence.size() <= kReportColumns;
+      line += fits ? std::string(kReportColumns - used - confidence.size(), ' ') + confidence
+                   : "\n" + indent + confidence;
+    }
+    out << (i == 0 ? paint.bold("VERDICT") + "   " : indent) << line << "\n";
+  }
+  for (const std::string& sentence : v.why) out << hanging(indent, escape_text(sentence));
+  if (const std::string price = price_sentence(report); !price.empty())
+    out << hanging(indent, price);
+  for (const std::string& sentence : v.missing) {
+    out << hanging(indent + (v.kind == "insufficient" ? "record:   " : "to be surer:  "),
+                   escape_text(sentence));
+  }
+}
+
+void print_where(const Report& report, const Paint& paint, std::ostream& out) {
+  const WhereTable& table = report.where;
+  if (table.sum_ns == 0) return;
+  const bool judged = report.verdict.kind != "insufficient";
+  out << heading(paint, judged ? "WHERE THE STEP GOES" : "WHAT WAS RECORDED",
+                 where_caption(report) + (judged ? "" : "; no basis for a verdict"));
+  const size_t width =
+      std::max<size_t>(8, shown(table.sum_shown, table.unit).size() + table.unit.name.size() + 1);
+  const auto row = [&](const std::string& group, int64_t share, int64_t time,
+                       const std::string& rest) {
+    const std::string first =
+        fmt::format("  {} {} %  {}  ", pad_right(group, 13), pad_left(tenths(share), 6),
+                    pad_left(shown(time, table.unit) + " " + table.unit.name, width));
+    out << hanging(first, rest);
+  };
+  for (const WhereRow& w : table.rows) {
+    const std::string bar(judged ? static_cast<size_t>(w.share_tenths) * kBarColumns / 1000 : 0,
+                          '#');
+    const std::string first = fmt::format(
+        "  {} {} %  {}  {}", pad_right(w.group, 13), pad_left(tenths(w.share_tenths), 6),
+        pad_left(shown(w.time_shown, table.unit) + " " + table.unit.name, width),
+        judged ? pad_right(bar, kBarColumns) + "  " : "");
+    out << hanging(first, escape_text(details_of(w, table.unit)));
+  }
+  row("sum", 1000, table.sum_shown, "");
+}
+
+void print_labelled(const std::string& label, const std::string& text, std::ostream& out) {
+  if (!text.empty()) out << hanging("     " + pad_right(label, 17), escape_text(text));
+}
+
+void print_action(size_t number, const ReportFinding& f, const Paint& paint, std::ostream& out) {
+  const std::string first = fmt::format("  {}  ", number);
+  std::string tail = "phase: " + f.finding.phase;
+  if (!f.gain.empty()) tail = f.gain + "   " + tail;
+  const auto lines = wrap(escape_text(f.finding.title), kReportColumns - first.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string line = (i == 0 ? first : std::string(first.size(), ' ')) + paint.bold(lines[i]);
+    const size_t used = first.size() + width_of(lines[i]);
+    if (i + 1 == lines.size()) {
+      const bool fits = used + 3 + tail.size() <= kReportColumns;
+      line += fits ? std::string(kReportColumns - used - tail.size(), ' ') + tail
+                   : "\n" + pad_left(tail, kReportColumns);
+    }
+    out << line << "\n";
+  }
+  for (const std::string& other : f.instead_of) print_labelled("not together with", other, out);
+  std::string previous;
+  for (const auto& line : f.actions) {
+    print_labelled(line.framework == previous ? "" : line.framework, line.text, out);
+    print_labelled("", line.note, out);
+    previous = line.framework;
+  }
+  print_labelled("because", f.because, out);
+  for (const std::string& s : f.finding.published) print_labelled("published", s, out);
+  for (const std::string& s : f.finding.pitfalls) print_labelled("watch", s, out);
+  for (const std::string& s : f.finding.verify) print_labelled("verify", s, out);
+}
+
+void print_unknown(const Report& report, bool all, std::ostream& out) {
+  size_t count = 0;
+  for (const ReportFinding& f : report.findings) {
+    if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
+    if (count++ == 0) out << "  may apply, but not everything it needs is known:\n";
+    if (!all && count > kShortList) continue;
+    std::string needs;
+    for (const std::string& fact : f.missing_facts)
+      needs += (needs.empty() ? "" : ", ") + fact_words(fact);
+    out << hanging("     ", escape_text(f.finding.title + ": needs " + needs));
+  }
+  if (!all && count > kShortList)
+    out << fmt::format("     and {} more (--all)\n", count - kShortList);
+}
+
+void print_actions(const Report& report, const RenderOptions& options, const Paint& paint,
+                   std::ostream& out) {
+  size_t count = 0, left = 0;
+  out << heading(paint, "DO NEXT", "order matters: 1 before 2");
+  for (const ReportFinding& f : report.findings) {
+    if (f.finding.status != FindingStatus::fires) continue;
+    if (!options.all && count == kShortActions) {
+      ++left;
+    } else {
+      print_action(++count, f, paint, out);
+    }
+  }
+  if (count == 0) out << "  No rule of the catalogue applies to what was recorded.\n";
+  if (left > 0) out << fmt::format("  and {} more (--all)\n", left);
+  print_unknown(report, options.all, out);
+  std::string rest;
+  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortList); ++i) {
+    rest += (i > 0 ? "; " : "") + report.not_offered[i];
+  }
+  if (!rest.empty()) out << hanging("  not offered: ", escape_text(rest));
+}
+
+void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
+  const auto assumptions = assumption_lines(report);
+  out << heading(paint, "WHAT I COULD NOT SEE", "");
+  for (const ReportNote& n : report.notes) {
+    const std::string label = "  " + pad_right(phrase_of_severity(n.severity), 11);
+    out << hanging(
+        n.severity == "info" ? label : paint(n.severity == "data_loss" ? "31" : "33", label),
+        escape_text(note_line(n)));
+    if (!n.advice.empty()) out << hanging(std::string(13, ' ') + "do: ", escape_text(n.advice));
+  }
+  for (const std::string& line : assumptions)
+    out << hanging("  " + pad_right("assumed", 11), escape_text(line));
+}
+
+void print_table(const Table& table, const Paint& paint, std::ostream& out) {
+  std::vector<std::vector<std::string>> cells;
+  std::vector<size_t> widths;
+  for (const auto& c : table.columns) widths.push_back(width_of(c.name));
+  for (const auto& row : table.rows) {
+    auto& line = cells.emplace_back();
+    for (size_t i = 0; i < row.size(); ++i) {
+      line.push_back(escape_text(row[i]));
+      const size_t wide = width_of(line.back());
+      widths[i] =
+          std::max(widths[i], table.columns[i].flexible ? std::min(wide, kFlexibleColumns) : wide);
+    }
+  }
+  size_t used = 0;
+  for (const size_t w : widths) used += w + 2;
+  for (size_t i = 0; i < widths.size(); ++i) {  // flexible columns give way
+    if (!table.columns[i].flexible || used <= kReportColumns) continue;
+    const size_t over =
+        std::min(used - kReportColumns, widths[i] - std::min<size_t>(widths[i], 12));
+    widths[i] -= over;
+    used -= over;
+  }
+  const auto print_row = [&](const std::vector<std::string>& row) {
+    std::string line = "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = table.columns[i].flexible ? shorten(row[i], widths[i]) : row[i];
+      line += (i > 0 ? "  " : "") +
+              (table.columns[i].right ? pad_left(cell, widths[i]) : pad_right(cell, widths[i]));
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  };
+  out << heading(paint, table.title, table.caption);
+  std::vector<std::string> names;
+  for (const auto& c : table.columns) names.push_back(c.name);
+  print_row(names);
+  for (const auto& row : cells) print_row(row);
+  for (const std::string& remark : table.remarks) out << hanging("  ", remark);
+}
+
+}  // namespace
+
+void render_text(const Report& report, const RenderOptions& options, std::ostream& out) {
+  const Paint paint{options.color};
+  print_headline(report, out);
+  if (report.run.selection) out << hanging("only a part: ", escape_text(*report.run.selection));
+  out << "\n";
+  print_verdict(report, paint, out);
+  print_where(report, paint, out);
+  print_actions(report, options, paint, out);
+  print_notes(report, paint, out);
+  for (const Table& table : detail_tables(report, options.all)) print_table(table, paint, out);
+}
+
+}  // namespace ws

@@ -1,0 +1,164 @@
+#include "report/build_report.h"
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "support/fact_fixture.h"
+#include "support/finding_fixture.h"
+
+using namespace ws;
+using namespace ws::test;
+
+namespace {
+
+Report build(const FactDb& facts, const std::vector<Finding>& findings = {}) {
+  auto report = build_report(facts, findings);
+  REQUIRE(report);
+  return std::move(report.value());
+}
+
+const WhereRow& row_of(const Report& report, std::string_view group) {
+  for (const WhereRow& w : report.where.rows) {
+    if (w.group == group) return w;
+  }
+  FAIL("no row " << group);
+  return report.where.rows.front();
+}
+
+}  // namespace
+
+TEST_CASE("the table of groups sums to the step in ns, in percent and in print") {
+  const Report report = build(exchange_facts());
+  int64_t ns = 0, share = 0, time = 0;
+  for (const WhereRow& w : report.where.rows) {
+    ns += w.ns;
+    share += w.share_tenths;
+    time += w.time_shown;
+    int64_t details = 0;
+    for (const auto& d : w.details) details += d.second;
+    CHECK(details == w.ns);
+  }
+  CHECK(ns == 10'000'000);
+  CHECK(report.where.sum_ns == ns);
+  CHECK(share == 1000);
+  CHECK(time == report.where.sum_shown);
+  CHECK(row_of(report, "compute").ns == 4'666'667);
+  CHECK(row_of(report, "communication").ns == 4'500'000);
+  CHECK(row_of(report, "host").ns == 433'333);
+  CHECK(row_of(report, "not explained").ns == 400'000);
+  CHECK(report.partition_total_ns == 60'000'000);
+}
+
+TEST_CASE("idle of an offload round trip moves from host to memory and the sum stays") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_memory SET offload_idle_share = 0.02");
+  const Report report = build(facts);
+  CHECK(row_of(report, "memory").ns == 200'000);
+  CHECK(row_of(report, "host").ns == 233'333);
+  CHECK(report.where.sum_ns == 10'000'000);
+}
+
+TEST_CASE("more offload idle than host time moves no more than there is") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_memory SET offload_idle_share = 0.9");
+  const Report report = build(facts);
+  CHECK(row_of(report, "memory").ns == 433'333);
+  CHECK(row_of(report, "host").ns == 0);
+}
+
+TEST_CASE("the verdict in words") {
+  const struct {
+    const char *sql, *headline;
+  } rows[] = {
+      {"SELECT 1", "communication wall: EP all-to-all, 45.0 % of the step"},
+      {"UPDATE fact_run SET share_lo = 0.3",
+       "communication wall: EP all-to-all, 30.0 to 45.0 % of the step"},
+      {"UPDATE fact_run SET where_ranks = '2,3', where_steps = 'ProfilerStep#7'",
+       "communication wall: EP all-to-all on ranks 2, 3 in ProfilerStep#7, 45.0 % of the step"},
+      {"UPDATE fact_run SET verdict_kind = 'mixed', also = 'imbalance', also_cause = "
+       "'straggler_gpu'",
+       "no single wall: communication (EP all-to-all, 45.0 %) and imbalance (a slow GPU, 0.0 to "
+       "45.0 %)"},
+      {"UPDATE fact_run SET verdict_kind = 'none', loss = 'useful', wall = 'compute_host', cause = "
+       "'gemm_bound', "
+       "share_lo = 0.9, share_hi = 0.9",
+       "no wall: compute bound by matrix multiplication; compute takes 90.0 % of the step"},
+      {"UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL, cause = "
+       "'only_warmup'",
+       "not enough evidence: only warm-up was recorded"},
+      {"UPDATE fact_run SET step_count = 0",
+       "communication wall: EP all-to-all, 45.0 % of the window"},
+  };
+  for (const auto& row : rows) {
+    const FactDb facts = exchange_facts();
+    auto ok = facts.db().exec(row.sql);
+    REQUIRE(ok);
+    CHECK(build(facts).verdict.headline == row.headline);
+  }
+}
+
+TEST_CASE("where of the verdict becomes lists") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_run SET where_ranks = '2,13', where_steps = 'ProfilerStep#7, ProfilerStep#9'");
+  const Report report = build(facts);
+  CHECK(report.verdict.where_ranks == std::vector<int64_t>{2, 13});
+  CHECK(report.verdict.where_steps == std::vector<std::string>{"ProfilerStep#7", "ProfilerStep#9"});
+}
+
+TEST_CASE("steps keep their partitions and say why they are left out") {
+  const Report report = build(exchange_facts());
+  REQUIRE(report.steps.rows.size() == 8);
+  for (const ReportStep& s : report.steps.rows) {
+    int64_t sum = 0;
+    for (const auto& leaf : s.partition) sum += leaf.second;
+    CHECK(sum == s.end_ns - s.begin_ns);
+  }
+  REQUIRE(report.steps.left_out.size() == 1);
+  CHECK(report.steps.left_out[0] == std::pair<std::string, int64_t>("first of several", 2));
+}
+
+TEST_CASE("the longest gap is placed in its step") {
+  const Report report = build(exchange_facts());
+  REQUIRE(report.idle.size() == 2);
+  REQUIRE(report.idle[0].largest);
+  CHECK(report.idle[0].largest->step == "ProfilerStep#5");
+  CHECK(report.idle[0].largest->since_step_begin_ns == 2'000'000);
+  CHECK(!report.idle[1].largest);
+}
+
+TEST_CASE("findings in words") {
+  const Report report = build(exchange_facts(), exchange_findings());
+  REQUIRE(report.findings.size() == 3);
+  const ReportFinding& first = report.findings[0];
+  CHECK(first.because == "exposed share 45.0 %, main op all_to_all");
+  CHECK(first.gain == "at most 45.0 %");
+  REQUIRE(first.actions.size() == 2);
+  CHECK(first.actions[0].framework == "Megatron-LM");
+  CHECK(first.actions[0].text ==
+        "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep");
+  CHECK(first.actions[1].text == "cfg.model.moe_token_dispatcher_type = \"flex\"");
+  CHECK(first.actions[1].note == "needs EP > 1");
+  CHECK(first.instead_of.empty());
+  CHECK(report.findings[1].instead_of == std::vector<std::string>{"Try the flex dispatcher"});
+  CHECK(report.findings[2].missing_facts ==
+        std::vector<std::string>{"fact_config.overlap_grad_reduce"});
+  CHECK(report.not_offered ==
+        std::vector<std::string>{"Overlap TP collectives (exposed share 0.0 %)"});
+}
+
+TEST_CASE("notes come worst first") {
+  const Report report = build(exchange_facts());
+  REQUIRE(report.notes.size() == 3);
+  CHECK(report.notes[0].code == "records_lost");
+  CHECK(report.notes[1].code == "peers_missing");
+  CHECK(report.notes[2].count == 3);
+}
+
+TEST_CASE("a fact file without a run is refused in one line") {
+  auto facts = FactDb::in_memory();
+  REQUIRE(facts);
+  const auto report = build_report(*facts, {});
+  REQUIRE(!report);
+  CHECK(report.error().message.find("expected one row in fact_run") != std::string::npos);
+}

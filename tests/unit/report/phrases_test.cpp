@@ -1,0 +1,39 @@
+#include "report/phrases.h"
+
+#include "facts/fact_db.h"
+#include "model/names.h"
+#include "support/catch.h"
+
+using namespace ws;
+
+TEST_CASE("the leaves of the report are the leaves of the partition, in its order") {
+  REQUIRE(leaf_phrases().size() == kLeafCount);
+  for (size_t i = 0; i < kLeafCount; ++i) CHECK(leaf_phrases()[i].leaf == name_of(leaf_at(i)));
+  CHECK(phrase_of_leaf("comm.pp.wait")->group == WhereGroup::bubble);
+  CHECK(phrase_of_leaf("nothing") == nullptr);
+}
+
+TEST_CASE("every value of the fact schema that the report speaks of has words") {
+  const struct {
+    const char *table, *column;
+    std::string_view (*phrase)(std::string_view);
+  } rows[] = {
+      {"fact_run", "cause", phrase_of_cause},         {"fact_run", "wall", phrase_of_wall},
+      {"fact_run", "loss", phrase_of_loss},           {"fact_run", "step_origin", phrase_of_origin},
+      {"fact_run", "framework", phrase_of_framework}, {"fact_idle", "cause", phrase_of_idle},
+      {"fact_note", "severity", phrase_of_severity}};
+  for (const auto& row : rows) {
+    size_t seen = 0;
+    for (const FactColumn& c : facts_columns()) {
+      if (c.table != row.table || c.column != row.column) continue;
+      for (const std::string& value : c.allowed) {
+        INFO(row.table << "." << row.column << " " << value);
+        // A word of its own: the lookup gives the id back when there is none.
+        CHECK((row.phrase(value).data() != value.data()));
+        ++seen;
+      }
+    }
+    CHECK(seen > 0);
+  }
+  CHECK(phrase_of_cause("later_cause") == "later_cause");
+}

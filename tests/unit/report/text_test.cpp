@@ -1,0 +1,123 @@
+#include <sstream>
+
+#include "report/build_report.h"
+#include "report/layout.h"
+#include "report/render.h"
+#include "support/fact_fixture.h"
+#include "support/finding_fixture.h"
+
+using namespace ws;
+using namespace ws::test;
+
+namespace {
+
+std::string text_of(const FactDb& facts, const std::vector<Finding>& findings,
+                    const RenderOptions& options = {}) {
+  auto report = build_report(facts, findings);
+  REQUIRE(report);
+  std::ostringstream out;
+  render_text(*report, options, out);
+  return out.str();
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the answer comes first, in order") {
+  const std::string text = text_of(exchange_facts(), exchange_findings());
+  size_t at = 0;
+  for (const char* part :
+       {"wallsight 0.1.0", "VERDICT", "confidence: medium", "WHERE THE STEP GOES", "DO NEXT",
+        "not offered:", "WHAT I COULD NOT SEE", "RANKS", "OUTLIERS", "IDLE TIME BY CAUSE",
+        "COLLECTIVES", "TOP KERNELS", "MEMORY"}) {
+    INFO(part << "\n" << text);
+    const size_t found = text.find(part, at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+  CHECK(has(text,
+            "wallsight 0.1.0  2 ranks of 8  2 x H100 80GB HBM3  PyTorch trace\n"
+            "          3 steady steps of 10.0 ms (spread 5.1 %)\n"));
+  CHECK(has(text, "3 x records ended before they began (first: event 12)"));
+  CHECK(has(text, "do: record all ranks"));
+  CHECK(has(text, "Pad the experts: needs overlap_grad_reduce of the run configuration"));
+}
+
+TEST_CASE("no line is wider than 100 columns, ends in blanks or holds a control byte") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_kernel SET name = char(27) || '[2J' || char(10) || name || "
+       "replace(hex(zeroblob(200)), '00', 'very_long_name')");
+  exec(facts,
+       "UPDATE fact_verdict_text SET text = replace(hex(zeroblob(60)), '00', 'many words ')");
+  for (const std::string& line : lines_of(text_of(facts, exchange_findings()))) {
+    INFO(line);
+    CHECK(width_of(line) <= kReportColumns);
+    CHECK((line.empty() || line.back() != ' '));
+    for (const char c : line) CHECK((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
+  }
+}
+
+TEST_CASE("colour only when asked, and then only colour") {
+  const std::string plain = text_of(exchange_facts(), exchange_findings());
+  std::string colored = text_of(exchange_facts(), exchange_findings(), {true, false});
+  CHECK(has(colored, "\x1b[1mVERDICT\x1b[0m"));
+  for (size_t at = colored.find('\x1b'); at != std::string::npos; at = colored.find('\x1b')) {
+    colored.erase(at, colored.find('m', at) - at + 1);
+  }
+  CHECK(colored == plain);
+}
+
+TEST_CASE("five actions, all with --all") {
+  std::vector<Finding> many;
+  for (int i = 1; i <= 7; ++i)
+    many.push_back(firing("x/r" + std::to_string(i), "Action number " + std::to_string(i)));
+  const std::string some = text_of(exchange_facts(), many);
+  CHECK(has(some, "Action number 5"));
+  CHECK(!has(some, "Action number 6"));
+  CHECK(has(some, "and 2 more (--all)"));
+  CHECK(has(text_of(exchange_facts(), many, {false, true}), "Action number 7"));
+}
+
+TEST_CASE("an insufficient verdict asks for a recording and proves nothing") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL, cause = "
+       "'too_few_steps'");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "not enough evidence: too few steps"));
+  CHECK(has(text, "record:   the other 6 ranks of the job"));
+  CHECK(has(text, "WHAT WAS RECORDED"));
+  CHECK(!has(text, "WHERE THE STEP GOES"));
+  CHECK(!has(text, "##"));
+  CHECK(!has(text, "confidence"));
+}
+
+TEST_CASE("without steps the report speaks of one window") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET step_count = 0, step_origin = 'whole', step_window = 'whole'");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "one window of 10.0 ms, not a step"));
+  CHECK(has(text, "one window, not a step"));
+  CHECK(!has(text, "steady step"));
+}
+
+TEST_CASE("a run without any device record still reports") {
+  auto facts = FactDb::in_memory();
+  REQUIRE(facts);
+  add_run(*facts, "insufficient", "no_gpu_events");
+  exec(*facts, "UPDATE fact_run SET device_count = 0, step_count = 0, steady_count = 0");
+  const std::string text = text_of(*facts, {});
+  CHECK(has(text, "not enough evidence: no GPU activity was recorded"));
+  CHECK(has(text, "No rule of the catalogue applies"));
+}
