@@ -1,0 +1,55 @@
+#include "analysis/offload.h"
+
+#include "made_trace.h"
+
+using namespace ws;
+using namespace ws::made;
+
+namespace {
+constexpr int64_t kMiB = 1 << 20;
+size_t offloaded(Maker& m) {
+  const Trace t = m.b.seal();
+  const Labels l = label_ops(t, classes());
+  size_t n = 0;
+  for (uint8_t f : l.ops.flags) n += (f & kFlagOffload) != 0 ? 1 : 0;
+  return n;
+}
+void copies(Maker& m, OpKind kind, int count, int64_t bytes, bool pageable = false) {
+  for (int i = 0; i < count; ++i) m.copy(1000 * (m.correlation + 1), kind, bytes, pageable);
+}
+}  // namespace
+
+TEST_CASE("offload: equal sizes in both directions") {
+  Maker m;
+  copies(m, OpKind::h2d, 20, 8 * kMiB);
+  copies(m, OpKind::d2h, 23, 8 * kMiB);  // differs by 3 = 10 % of 23 + 1, rounded down
+  copies(m, OpKind::h2d, 5, 4 * kMiB);   // one direction only: input
+  CHECK(offloaded(m) == 43);
+}
+
+TEST_CASE("offload: too different, too small, pageable") {
+  Maker m;
+  copies(m, OpKind::h2d, 20, 8 * kMiB);
+  copies(m, OpKind::d2h, 24, 8 * kMiB);
+  copies(m, OpKind::h2d, 5, kMiB - 1);
+  copies(m, OpKind::d2h, 5, kMiB - 1);
+  copies(m, OpKind::h2d, 5, 2 * kMiB, true);
+  copies(m, OpKind::d2h, 5, 2 * kMiB, true);
+  CHECK(offloaded(m) == 0);
+}
+
+TEST_CASE("offload: one copy each way is a pair") {
+  Maker m;
+  copies(m, OpKind::h2d, 1, kMiB);
+  copies(m, OpKind::d2h, 1, kMiB);
+  CHECK(offloaded(m) == 2);
+}
+
+TEST_CASE("offload: the range around the launch says so") {
+  Maker m;
+  m.range(0, 100, "cpu_offload");
+  m.copy(50, OpKind::d2h, 64);
+  m.copy(500, OpKind::d2h, 64);
+  m.op(60, 700, 710, kGemm);
+  CHECK(offloaded(m) == 1);
+}
