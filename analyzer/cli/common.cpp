@@ -1,0 +1,77 @@
+#include "cli/common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "report/escape.h"
+
+namespace ws::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_data(const fs::path& folder) {
+  std::error_code ec;
+  return fs::is_regular_file(folder / "rules" / "kernel_classes.json", ec);
+}
+
+}  // namespace
+
+std::string_view version() { return WALLSIGHT_VERSION; }
+
+int fail(ExitCode code, const Error& error) {
+  std::cerr << "wallsight: " << escape_text(error.message) << "\n";
+  return code;
+}
+
+Result<std::string> find_data_folder() {
+  std::error_code ec;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ec);
+  std::vector<fs::path> places;
+  if (!ec) {
+    places.push_back(program.parent_path() / ".." / "share" / "wallsight");
+    places.push_back(program.parent_path() / ".." / ".." / "..");
+  }
+  if (const char* named = std::getenv("WALLSIGHT_DATA"); named != nullptr && *named != '\0') {
+    places.emplace_back(named);
+  }
+  for (const fs::path& place : places) {
+    if (holds_data(place)) return fs::canonical(place, ec).string();
+  }
+  return Error{fmt::format(
+      "{}: expected ../share/wallsight/rules/kernel_classes.json beside it, found none; install "
+      "wallsight as a whole or set WALLSIGHT_DATA to the folder that holds rules/",
+      program.parent_path().string())};
+}
+
+Result<RuleSet> load_catalogue(const std::vector<std::string>& more_folders) {
+  auto data = find_data_folder();
+  if (!data) return data.error();
+  std::vector<std::string> folders = {*data + "/rules"};
+  folders.insert(folders.end(), more_folders.begin(), more_folders.end());
+  return load_rules(folders);
+}
+
+bool wants_color(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  const char* term = std::getenv("TERM");
+  if (term == nullptr || std::strcmp(term, "dumb") == 0) return false;
+  return isatty(fd) == 1;
+}
+
+int finish_stdout(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout.good() || errno == EPIPE) return code;
+  return fail(kBadInput, Error{fmt::format("stdout: can not write ({})", std::strerror(errno))});
+}
+
+}  // namespace ws::cli

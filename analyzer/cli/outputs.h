@@ -1,0 +1,27 @@
+#pragma once
+// Where results go: stdout or files. Files appear as a whole or not at all.
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/render.h"
+
+namespace ws::cli {
+
+struct Output {
+  ReportFormat format{};
+  std::string path;  // "": stdout
+};
+
+// Values of --report, "FORMAT[=PATH]"; none given: text to stdout. At most one without a path.
+Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs);
+
+// Refuses paths that are an input, a folder, or named twice. `database`: the value of -o, "" none.
+Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
+                           const std::vector<std::string>& inputs);
+
+// Renders everything first, then writes; a path that exists and is no file (a pipe, /dev/null) is
+// written in place.
+Result<void> write_outputs(const Report& report, const std::vector<Output>& outputs, bool all_rows);
+
+}  // namespace ws::cli

@@ -1,0 +1,120 @@
+// wallsight rules: the catalogue, one rule in full, and the check of somebody's own folder.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "advise/cases.h"
+#include "cli/common.h"
+#include "cli/verbs.h"
+#include "report/escape.h"
+#include "report/layout.h"
+
+namespace ws::cli {
+namespace {
+
+int list(const std::vector<std::string>& folders) {
+  const auto rules = load_catalogue(folders);
+  if (!rules) return fail(kBadInput, rules.error());
+  size_t id = 4, causes = 6;
+  const auto causes_of = [](const Rule& r) { return fmt::format("{}", fmt::join(r.causes, " ")); };
+  for (const Rule& r : rules->rules) {
+    id = std::max(id, r.id.size());
+    causes = std::max(causes, std::min<size_t>(causes_of(r).size(), 40));
+  }
+  const auto print = [&](const std::string& a, const std::string& phase, const std::string& wall,
+                         const std::string& c, const std::string& title) {
+    std::cout << pad_right(a, id) << "  " << pad_right(phase, 7) << "  " << pad_right(wall, 13)
+              << "  " << pad_right(c, causes) << "  " << title << "\n";
+  };
+  print("rule", "phase", "wall", "causes", "title");
+  for (const Rule& r : rules->rules) {
+    print(r.id, r.phase, r.wall.empty() ? "-" : r.wall, r.causes.empty() ? "-" : causes_of(r),
+          escape_text(r.title));
+  }
+  return kDone;
+}
+
+void print_list(const char* label, const std::vector<std::string>& values) {
+  for (const std::string& v : values)
+    std::cout << hanging(fmt::format("{:<11}", label), escape_text(v));
+}
+
+void print_value(const char* label, const std::string& value) {
+  if (!value.empty()) print_list(label, {value});
+}
+
+int show(const std::string& id, const std::vector<std::string>& folders) {
+  const auto rules = load_catalogue(folders);
+  if (!rules) return fail(kBadInput, rules.error());
+  const Rule* r = rules->find(id);
+  if (r == nullptr) {
+    return fail(
+        kBadUsage,
+        Error{fmt::format(
+            "{}: expected the id of a rule, found none of that name; see `wallsight rules list`",
+            id)});
+  }
+  print_value("rule", r->id);
+  print_value("title", r->title);
+  print_value("wall", r->wall.empty() ? "none (data quality)" : r->wall);
+  print_value("phase", r->phase);
+  print_value("causes", fmt::format("{}", fmt::join(r->causes, ", ")));
+  for (const TableRef& t : r->from)
+    print_value("from", t.table == t.alias ? t.table : t.table + " " + t.alias);
+  for (const Clause& c : r->when) print_value("when", c.sql);
+  print_list("evidence", r->evidence);
+  if (r->gain)
+    print_value("gain",
+                fmt::format("{} to {} ({})", r->gain->lo_share, r->gain->hi_share, r->gain->basis));
+  for (const Action& a : r->actions) {
+    print_value("action",
+                fmt::format("{}: {}{}{}{}", a.framework, a.set, a.to.empty() ? "" : " -> ", a.to,
+                            a.note.empty() ? "" : " (" + a.note + ")"));
+  }
+  print_value("why", r->why);
+  print_value("safety", r->safety);
+  print_list("published", r->published);
+  print_list("after", r->after);
+  print_list("conflicts", r->conflicts);
+  print_list("pitfall", r->pitfalls);
+  print_list("verify", r->verify);
+  print_list("source", r->sources);
+  print_value("since", r->since);
+  return kDone;
+}
+
+int check(const std::string& folder) {
+  const auto problems = check_rule_folder(folder);
+  if (!problems) return fail(kBadInput, problems.error());
+  for (const Error& e : *problems) fail(kBadInput, e);
+  if (!problems->empty()) return kBadInput;
+  std::cout << escape_text(folder) << ": no problems\n";
+  return kDone;
+}
+
+}  // namespace
+
+int run_rules(int argc, char** argv) {
+  CLI::App app{"The catalogue of rules.", "wallsight rules"};
+  std::string id, folder;
+  std::vector<std::string> folders;
+  app.require_subcommand(1);
+  const auto with_folders = [&](CLI::App* verb) {
+    verb->add_option("--rules", folders, "folder with further rules, repeatable")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    return verb;
+  };
+  const CLI::App* lists =
+      with_folders(app.add_subcommand("list", "id, phase, wall, causes and title of every rule"));
+  CLI::App* shows = with_folders(app.add_subcommand("show", "one rule in full"));
+  shows->add_option("ID", id)->required();
+  CLI::App* checks = app.add_subcommand(
+      "check", "a folder of rules with its cases; exit 2 when something is wrong");
+  checks->add_option("DIR", folder)->required();
+  if (const auto code = parse_or_exit(app, argc, argv)) return *code;
+  if (lists->parsed()) return list(folders);
+  return shows->parsed() ? show(id, folders) : check(folder);
+}
+
+}  // namespace ws::cli

@@ -1,0 +1,16 @@
+#pragma once
+// One function per verb; argv[0] is the verb. Each returns the exit code.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+namespace ws::cli {
+
+int run_report(int argc, char** argv);
+int run_explain(int argc, char** argv);
+int run_rules(int argc, char** argv);
+
+// Parses; a value is the exit code with which to leave (help printed, bad usage told in one line).
+std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv);
+
+}  // namespace ws::cli
