@@ -10,6 +10,7 @@
 // Times are int64 ns on the source's clock; clock_base_ns + t is ns since the Unix epoch.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -144,6 +145,9 @@ struct Trace {
   std::string format;        // "nsys-sqlite", "kineto-json"
   std::string tool_version;  // "2025.3.1 (schema 3.20.2)", "torch profiler schema 1", ...
   std::string framework;     // "pytorch" when the records show it, else ""
+  // Recorded environment variables that advice speaks of (NCCL_*, PYTORCH_CUDA_ALLOC_CONF, ...),
+  // sorted by name; never paths, addresses or anything else of the environment.
+  std::vector<std::pair<std::string, std::string>> settings;
   TimeNs clock_base_ns = 0;
   TimeNs tick_ns = 1;  // resolution of the source's times: 1 or 1000
   bool has_api_records = false, has_host_ranges = false, graphs_as_a_whole = false;

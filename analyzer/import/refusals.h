@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "base/result.h"
+#include "import/file_head.h"
+
+namespace ws {
+
+// Why a file that no importer knows is not a trace, and what to do: one line.
+Error refusal(const std::string& path, const FileHead& head);
+
+}  // namespace ws

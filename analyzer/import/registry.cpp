@@ -1,0 +1,128 @@
+// Which importer reads a file is decided by its content, never by its name.
+// Tested by: registry_test.cpp
+#include "import/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "import/file_head.h"
+#include "import/nsys.h"
+#include "import/refusals.h"
+
+namespace ws {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Importer* importer_of(const std::string& path, const FileHead& head) {
+  const Importer* best = nullptr;
+  int surest = 0;
+  for (const Importer* importer : importers()) {
+    const int sure = importer->sniff(head.bytes, path);
+    if (sure > surest) best = importer, surest = sure;
+  }
+  return best;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// An export beside its report is the same recording: the report is left out.
+bool export_stands_beside(const fs::path& path) {
+  if (!is_nsys_report_name(path.string())) return false;
+  std::error_code failed;
+  fs::path sqlite = path;
+  return fs::exists(sqlite.replace_extension(".sqlite"), failed);
+}
+
+Result<void> add_folder(const std::string& folder, std::vector<std::string>& out, Notes& notes) {
+  std::error_code failed;
+  std::vector<std::string> names;
+  fs::directory_iterator it(folder, failed);
+  for (; !failed && it != fs::directory_iterator(); it.increment(failed)) {
+    std::error_code unknown;
+    if (it->is_regular_file(unknown)) names.push_back(it->path().string());
+  }
+  if (failed) {
+    return Error{fmt::format("{}: can not read the folder ({})", folder, failed.message())};
+  }
+  std::sort(names.begin(), names.end(), natural_less);
+  const size_t before = out.size();
+  for (const std::string& name : names) {
+    const Result<FileHead> head = read_head(name);
+    const bool trace = head && importer_of(name, *head) != nullptr && !export_stands_beside(name);
+    if (trace) {
+      out.push_back(name);
+    } else {
+      notes.add(NoteCode::file_skipped, fs::path(name).filename().string());
+    }
+  }
+  if (out.size() == before) {
+    return Error{fmt::format(
+        "{}: expected traces in the folder, found none among {} files; give a folder of Nsight "
+        "Systems SQLite exports or PyTorch traces",
+        folder, names.size())};
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<const Importer*>& importers() {
+  static const std::vector<const Importer*> kImporters = {
+      &kNsysImporter,
+      &kNsysReportImporter,
+  };
+  return kImporters;
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      size_t m = i, n = j;
+      while (m < a.size() && is_digit(a[m])) ++m;
+      while (n < b.size() && is_digit(b[n])) ++n;
+      if (m - i != n - j) return m - i < n - j;
+      const int order = a.substr(i, m - i).compare(b.substr(j, n - j));
+      if (order != 0) return order < 0;
+      i = m, j = n;
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i, ++j;
+    }
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;  // "01" and "1"
+}
+
+Result<std::vector<Trace>> read_file(const std::string& path) {
+  const Result<FileHead> head = read_head(path);
+  if (!head) return head.error();
+  const Importer* importer = importer_of(path, *head);
+  return importer != nullptr ? importer->read(path) : refusal(path, *head);
+}
+
+Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inputs, Notes& notes) {
+  std::vector<std::string> out;
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (fs::is_directory(input, failed)) {
+      if (const Result<void> added = add_folder(input, out, notes); !added) return added.error();
+      continue;
+    }
+    const Result<FileHead> head = read_head(input);
+    if (!head) return head.error();
+    if (importer_of(input, *head) == nullptr) return refusal(input, *head);
+    out.push_back(input);
+  }
+  std::stable_sort(out.begin(), out.end(), natural_less);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace ws

@@ -1,0 +1,15 @@
+#pragma once
+// The table of importers, and which files are inputs.
+#include <string_view>
+#include <vector>
+
+#include "import/importer.h"
+
+namespace ws {
+
+const std::vector<const Importer*>& importers();
+
+// "rank2" before "rank10": runs of digits compare by value, then byte by byte.
+bool natural_less(std::string_view a, std::string_view b);
+
+}  // namespace ws
