@@ -26,7 +26,6 @@ Result<void> read_records(const File& file, const Strings& strings, Ranks& ranks
   if (Result<void> ok = read_nvtx(file, strings, ranks); !ok) return ok;
   if (Result<void> ok = read_os_waits(file, strings, ranks); !ok) return ok;
   if (Result<void> ok = read_overhead(file, strings, ranks); !ok) return ok;
-  if (Result<void> ok = read_synchronization(file, ranks); !ok) return ok;
   if (Result<void> ok = read_device_memory(file, ranks); !ok) return ok;
   if (ranks.too_many()) {
     return Error{fmt::format(

@@ -8,17 +8,13 @@
 #include <charconv>
 
 #include "import/nsys_nccl.h"
+#include "import/nsys_scan.h"
 
 namespace ws::nsys {
 namespace {
 
 // NVTX event types of ENUM_NSYS_EVENT_TYPE; domains, categories and resources are not ranges.
 constexpr int64_t kMark = 34, kThreadName = 39, kPushPop = 59, kStartEnd = 60;
-
-Name name_of(int64_t id, const Strings& strings) {
-  const size_t position = strings.position(id);
-  return {id, position == Strings::kNone ? kNoRow : static_cast<uint32_t>(position)};
-}
 
 struct NvtxRow {
   int64_t type = 0, global_tid = 0, domain = 0;
@@ -39,7 +35,7 @@ NvtxRow nvtx_row(const Statement& s, const Strings& strings) {
   row.text = s.text(6);
   row.registered = row.text.empty() && !s.is_null(7);
   if (row.registered) {
-    row.name = name_of(s.int64(7), strings);
+    row.name = name_at(s, 7, strings);
     if (row.name.position != kNoRow) row.text = strings.bytes(row.name.position);
   }
   row.json = s.text(8);
@@ -103,33 +99,8 @@ std::string lower(std::string_view s) {
   return out;
 }
 
-SyncKind sync_kind(int64_t type) {  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE
-  switch (type) {
-    case 1:
-      return SyncKind::event;
-    case 2:
-      return SyncKind::stream_wait;
-    case 3:
-      return SyncKind::stream;
-    case 4:
-      return SyncKind::context;
-    default:
-      return SyncKind::unknown;
-  }
-}
-
-// Numbers that may be missing: NULL and the all-ones of 32 bits mean "none".
-int64_t number_or_none(const Statement& s, int column) {
-  const int64_t v = s.int64(column);
-  return s.is_null(column) || v == 0xffffffff ? -1 : v;
-}
-
-uint32_t correlation_of(int64_t id) {
-  return id > 0 && id < int64_t{kNoCorrelation} ? static_cast<uint32_t>(id) : kNoCorrelation;
-}
-
 ProcessKey owner_of(const Statement& s, int column, const Ranks& ranks) {
-  return ranks.owner(s.int64(column) == 0 ? kUnknownProcess : process_key(s.int64(column)));
+  return ranks.owner(process_at(s, column));
 }
 
 }  // namespace
@@ -211,7 +182,7 @@ Result<void> read_os_waits(const File& file, const Strings& strings, Ranks& rank
   return for_each_row(
       file, "OSRT_API", {"start", "end", "globalTid", "nameId"}, [&](const Statement& s) {
         ++place.number;
-        const Name name = name_of(s.int64(3), strings);
+        const Name name = name_at(s, 3, strings);
         RangeRow range;
         range.begin_ns = s.int64(0);
         range.end_ns = s.int64(1);
@@ -267,7 +238,7 @@ Result<void> read_overhead(const File& file, const Strings& strings, Ranks& rank
           ++place.number;
           const ProcessKey owner = owner_of(s, 2, ranks);
           Rank& rank = ranks.of(owner);
-          const Name name = name_of(s.int64(3), strings);
+          const Name name = name_at(s, 3, strings);
           RangeRow range;
           range.begin_ns = s.int64(0);
           range.end_ns = s.int64(1);
@@ -284,37 +255,6 @@ Result<void> read_overhead(const File& file, const Strings& strings, Ranks& rank
     if (!ok) return ok;
   }
   return {};
-}
-
-Result<void> read_synchronization(const File& file, Ranks& ranks) {
-  const Result<void> syncs =
-      for_each_row(file, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                   {"start", "end", "streamId", "correlationId", "globalPid", "syncType", "eventId",
-                    "eventSyncId"},
-                   [&](const Statement& s) {
-                     const ProcessKey owner = owner_of(s, 4, ranks);
-                     Rank& rank = ranks.of(owner);
-                     SyncRecord sync;
-                     sync.begin_ns = s.int64(0);
-                     sync.end_ns = s.int64(1);
-                     if (!plausible(sync.begin_ns, sync.end_ns) || sync.end_ns < sync.begin_ns)
-                       return;
-                     sync.kind = sync_kind(s.int64(5));
-                     sync.stream = number_or_none(s, 2);
-                     sync.event_id = number_or_none(s, 6);
-                     sync.sync_id = number_or_none(s, 7);
-                     rank.builder.add_sync(sync, rank.process(owner), correlation_of(s.int64(3)));
-                   });
-  if (!syncs) return syncs;
-  return for_each_row(
-      file, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-      {"streamId", "correlationId", "globalPid", "eventId", "eventSyncId"},
-      [&](const Statement& s) {
-        const ProcessKey owner = owner_of(s, 2, ranks);
-        Rank& rank = ranks.of(owner);
-        const EventRecord record{number_or_none(s, 0), number_or_none(s, 3), number_or_none(s, 4)};
-        rank.builder.add_event_record(record, rank.process(owner), correlation_of(s.int64(1)));
-      });
 }
 
 Result<void> read_device_memory(const File& file, Ranks& ranks) {

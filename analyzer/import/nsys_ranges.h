@@ -1,6 +1,5 @@
 #pragma once
-// Host ranges and the small tables: NVTX, OS runtime waits, overhead, synchronization, CUDA events,
-// device memory.
+// Host ranges and the small tables: NVTX, OS runtime waits, overhead, device memory.
 #include "import/nsys_file.h"
 #include "import/nsys_ranks.h"
 
@@ -9,7 +8,6 @@ namespace ws::nsys {
 Result<void> read_nvtx(const File& file, const Strings& strings, Ranks& ranks);
 Result<void> read_os_waits(const File& file, const Strings& strings, Ranks& ranks);
 Result<void> read_overhead(const File& file, const Strings& strings, Ranks& ranks);
-Result<void> read_synchronization(const File& file, Ranks& ranks);
 Result<void> read_device_memory(const File& file, Ranks& ranks);
 
 // The name by which analyses know a kind of overhead; `name` as the file spells it, lower case.

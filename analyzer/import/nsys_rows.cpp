@@ -1,232 +1,16 @@
-// Nearly all of an export is two tables: kernels and API calls. One thread with its own connection
-// scans each in row order, without joins or sorting, into blocks of plain rows; this thread takes
-// the blocks in turn (so the result does not depend on who is faster) and fills the builders.
+// Nearly all of an export is two tables: kernels and API calls. Two threads scan them, and what
+// belongs to them, into blocks of plain rows; this thread takes the blocks of each in turn (so the
+// result does not depend on who is faster) and fills the builders.
 // Tested by: nsys_rows_test.cpp
 #include "import/nsys_rows.h"
 
 #include <array>
 #include <thread>
 
-#include "import/nsys_channel.h"
+#include "import/nsys_scan.h"
 
 namespace ws::nsys {
 namespace {
-
-constexpr size_t kBlockRows = 16 * 1024;
-
-struct DeviceRow {
-  TimeNs begin_ns, end_ns;
-  int64_t context, stream, bytes;
-  uint64_t node;
-  Name name;
-  ProcessKey process;
-  int32_t device;
-  uint32_t correlation, graph;
-  OpKind kind;
-  bool pageable;
-};
-
-struct CallRecord {
-  TimeNs begin_ns, end_ns;
-  int64_t global_tid;
-  Name name;
-  uint32_t correlation;
-  bool has_thread;
-};
-
-template <class Row>
-struct Block {
-  std::string_view place;  // "TABLE row"
-  int64_t first_row = 1;
-  std::vector<Row> rows;
-};
-
-// Collects rows and passes them on in blocks.
-template <class Row>
-class Sender {
- public:
-  Sender(Channel<Block<Row>>& out, std::string_view place) : out_(out) { block_.place = place; }
-  Row& next() {
-    if (block_.rows.size() == kBlockRows) flush();
-    return block_.rows.emplace_back();
-  }
-  void flush() {
-    if (block_.rows.empty()) return;
-    Block<Row> full{block_.place, block_.first_row, std::move(block_.rows)};
-    block_.first_row += static_cast<int64_t>(full.rows.size());
-    block_.rows = {};
-    block_.rows.reserve(kBlockRows);
-    out_.push(std::move(full));
-  }
-
- private:
-  Channel<Block<Row>>& out_;
-  Block<Row> block_;
-};
-
-constexpr std::string_view table_of(std::string_view place) {
-  return place.substr(0, place.find(' '));
-}
-
-Name name_at(const Statement& s, int column, const Strings& strings) {
-  const int64_t id = s.int64(column);
-  const size_t position = strings.position(id);
-  return {id, position == Strings::kNone ? kNoRow : static_cast<uint32_t>(position)};
-}
-
-// CUPTI counts from 1: 0 and NULL mean that there is no call.
-uint32_t correlation_at(const Statement& s, int column) {
-  const int64_t id = s.int64(column);
-  return id > 0 && id < int64_t{kNoCorrelation} ? static_cast<uint32_t>(id) : kNoCorrelation;
-}
-
-ProcessKey process_at(const Statement& s, int column) {
-  const int64_t global = s.int64(column);
-  return global == 0 ? kUnknownProcess : process_key(global);
-}
-
-// All nodes of one launch must carry one id: the graph's where the export has it, never the node's.
-uint32_t graph_of(uint64_t node, int64_t graph_id) {
-  if (node == 0 && graph_id == 0) return 0;
-  const auto id = static_cast<uint32_t>(graph_id);
-  return id != 0 ? id : 1;
-}
-
-// The columns that the four tables share stand first, in this order.
-void fill_common(DeviceRow& row, const Statement& s) {
-  row.begin_ns = s.int64(0);
-  row.end_ns = s.int64(1);
-  row.device = static_cast<int32_t>(s.int64(2));
-  row.context = s.int64(3);
-  row.stream = s.int64(4);
-  row.correlation = correlation_at(s, 5);
-  row.process = process_at(s, 6);
-}
-
-OpKind copy_kind(int64_t kind) {
-  switch (kind) {  // CUPTI_ACTIVITY_MEMCPY_KIND, 11 to 13: unified memory
-    case 1:
-    case 3:
-    case 11:
-      return OpKind::h2d;
-    case 2:
-    case 4:
-    case 12:
-      return OpKind::d2h;
-    case 10:
-      return OpKind::p2p;
-    default:
-      return OpKind::d2d;
-  }
-}
-
-Result<void> scan_kernels(const File& file, const Strings& strings,
-                          Channel<Block<DeviceRow>>& out) {
-  constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_KERNEL row", kTable = table_of(kPlace);
-  const bool full_names = file.has_column(kTable, "demangledName");
-  Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(
-      file, kTable,
-      {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
-       full_names ? "demangledName" : "shortName", "graphNodeId", "graphId"},
-      [&](const Statement& s) {
-        DeviceRow& row = sender.next();
-        fill_common(row, s);
-        row.kind = OpKind::kernel;
-        row.name = name_at(s, 7, strings);
-        row.node = static_cast<uint64_t>(s.int64(8));
-        row.graph = row.node == 0 ? 0 : graph_of(row.node, s.int64(9));
-      });
-  sender.flush();
-  return ok;
-}
-
-Result<void> scan_copies(const File& file, Channel<Block<DeviceRow>>& out) {
-  constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMCPY row", kTable = table_of(kPlace);
-  constexpr int64_t kPageable = 0;
-  Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok =
-      for_each_row(file, kTable,
-                   {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                    "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
-                   [&](const Statement& s) {
-                     DeviceRow& row = sender.next();
-                     fill_common(row, s);
-                     row.bytes = s.int64(7);
-                     row.kind = copy_kind(s.int64(8));
-                     row.pageable = (!s.is_null(9) && s.int64(9) == kPageable) ||
-                                    (!s.is_null(10) && s.int64(10) == kPageable);
-                     row.node = static_cast<uint64_t>(s.int64(11));
-                     row.graph = graph_of(row.node, 0);
-                   });
-  sender.flush();
-  return ok;
-}
-
-Result<void> scan_fills(const File& file, Channel<Block<DeviceRow>>& out) {
-  constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMSET row", kTable = table_of(kPlace);
-  Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(file, kTable,
-                                       {"start", "end", "deviceId", "contextId", "streamId",
-                                        "correlationId", "globalPid", "graphNodeId"},
-                                       [&](const Statement& s) {
-                                         DeviceRow& row = sender.next();
-                                         fill_common(row, s);
-                                         row.kind = OpKind::memset;
-                                         row.node = static_cast<uint64_t>(s.int64(7));
-                                         row.graph = graph_of(row.node, 0);
-                                       });
-  sender.flush();
-  return ok;
-}
-
-Result<void> scan_graphs(const File& file, Channel<Block<DeviceRow>>& out) {
-  constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE row",
-                             kTable = table_of(kPlace);
-  Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(file, kTable,
-                                       {"start", "end", "deviceId", "contextId", "streamId",
-                                        "correlationId", "globalPid", "graphId"},
-                                       [&](const Statement& s) {
-                                         DeviceRow& row = sender.next();
-                                         fill_common(row, s);
-                                         row.kind = OpKind::graph;
-                                         row.graph = graph_of(1, s.int64(7));
-                                       });
-  sender.flush();
-  return ok;
-}
-
-Result<void> scan_device_records(const std::string& path, const Strings& strings,
-                                 Channel<Block<DeviceRow>>& out) {
-  const Result<File> file = File::open(path);  // a connection belongs to one thread
-  if (!file) return file.error();
-  if (Result<void> ok = scan_kernels(*file, strings, out); !ok) return ok;
-  if (Result<void> ok = scan_copies(*file, out); !ok) return ok;
-  if (Result<void> ok = scan_fills(*file, out); !ok) return ok;
-  return scan_graphs(*file, out);
-}
-
-Result<void> scan_calls(const std::string& path, const Strings& strings,
-                        Channel<Block<CallRecord>>& out) {
-  constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_RUNTIME row", kTable = table_of(kPlace);
-  const Result<File> file = File::open(path);
-  if (!file) return file.error();
-  Sender<CallRecord> sender(out, kPlace);
-  const Result<void> ok =
-      for_each_row(*file, kTable, {"start", "end", "globalTid", "correlationId", "nameId"},
-                   [&](const Statement& s) {
-                     CallRecord& row = sender.next();
-                     row.begin_ns = s.int64(0);
-                     row.end_ns = s.int64(1);
-                     row.global_tid = s.int64(2);
-                     row.has_thread = row.global_tid != 0;
-                     row.correlation = correlation_at(s, 3);
-                     row.name = name_at(s, 4, strings);
-                   });
-  sender.flush();
-  return ok;
-}
 
 // Remembers the last answers of a slow lookup; the few streams and threads of a run all fit.
 template <class Key, class Value>
@@ -268,19 +52,16 @@ class Filler {
   explicit Filler(Ranks& ranks, size_t device_rows, size_t calls)
       : ranks_(ranks), device_rows_(device_rows), calls_(calls) {}
 
-  void add(const Block<DeviceRow>& block) {
-    Place place{block.place, block.first_row};
-    for (const DeviceRow& row : block.rows) {
-      add(row, place);
-      ++place.number;
-    }
-  }
-  void add(const Block<CallRecord>& block) {
-    Place place{block.place, block.first_row};
-    for (const CallRecord& row : block.rows) {
-      add(row, place);
-      ++place.number;
-    }
+  void add(const Block& block) {
+    std::visit(
+        [&](const auto& rows) {
+          Place place{rows.place, rows.first_row};
+          for (const auto& row : rows.rows) {
+            add(row, place);
+            ++place.number;
+          }
+        },
+        block);
   }
 
  private:
@@ -345,6 +126,19 @@ class Filler {
     rank.builder.add(call, place);
   }
 
+  void add(const SyncRow& row, const Place& place) {
+    Rank& rank = rank_of(ranks_.owner(row.process));
+    if (!rank.accepts(row.record.begin_ns, row.record.end_ns, place)) return;
+    if (row.record.end_ns < row.record.begin_ns) return;
+    rank.builder.add_sync(row.record, rank.process(ranks_.owner(row.process)), row.correlation);
+  }
+
+  void add(const EventRow& row, const Place&) {
+    Rank& rank = rank_of(ranks_.owner(row.process));
+    rank.builder.add_event_record(row.record, rank.process(ranks_.owner(row.process)),
+                                  row.correlation);
+  }
+
   Ranks& ranks_;
   size_t device_rows_, calls_;
   Recent<StreamKey, StreamPlace> streams_;
@@ -354,8 +148,7 @@ class Filler {
 }  // namespace
 
 Result<void> read_device_records_and_calls(const File& file, const Strings& strings, Ranks& ranks) {
-  Channel<Block<DeviceRow>> records;
-  Channel<Block<CallRecord>> calls;
+  Channel<Block> records, calls;
   std::thread record_reader(
       [&] { records.close(scan_device_records(file.path(), strings, records)); });
   std::thread call_reader([&] { calls.close(scan_calls(file.path(), strings, calls)); });
