@@ -1,5 +1,6 @@
 #pragma once
 // Everything the facts need of one rank; the trace itself can be dropped afterwards.
+#include <array>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CollectiveRow {  // per (communicator, kind, op, bytes)
   TimeNs wait_ns = 0, transfer_ns = 0, unsplit_ns = 0;  // exposed time, as charged
   TimeNs hidden_ns = 0;                                 // under compute
   TimeNs min_ns = 0;                                    // shortest instance
+  bool peer_copy = false;                               // copies between devices, no collective
 };
 
 struct IdleRow {  // per idle leaf
@@ -46,6 +48,7 @@ struct StepCounts {
   TimeNs launch_spacing_ns = 0;  // median begin-to-begin of launch calls
   TimeNs host_marker_ns = 0;     // mean length of the host's own step range, 0: none
   TimeNs run_ahead_p10_ns = 0;   // 10th percentile of launch-to-start
+  int64_t steps_with_pause = 0;  // steps with one unexplained host gap over 1 ms
 };
 
 struct MemoryRow {                                              // one device
@@ -56,6 +59,28 @@ struct MemoryRow {                                              // one device
   TimeNs offload_idle_ns = 0;            // per steady step
   int64_t offload_bytes = 0, h2d_bytes = 0, d2h_bytes = 0, pageable_bytes = 0;  // per steady step
   TimeNs h2d_ns = 0, d2h_ns = 0, pageable_ns = 0;                               // per steady step
+};
+
+// A row per CommKind, and one for copies between devices.
+inline constexpr size_t kCommRowCount = static_cast<size_t>(CommKind::other) + 2;
+constexpr size_t comm_row(OpClass cls, CommKind kind) {
+  return cls == OpClass::p2p ? kCommRowCount - 1 : static_cast<size_t>(kind);
+}
+
+// What the verdict needs beside the partition.
+struct Evidence {
+  // One per step. not_blocking: exposed communication while the host had neither launched the
+  // compute that follows nor waited for the device: removing it gains nothing. pause: longest
+  // single stretch of idle.host. jit: leaf idle.jit.
+  std::vector<TimeNs> not_blocking_ns, pause_ns;
+  // Sums over the counted steps with both constants halved and doubled.
+  Breakdown half_constants, double_constants;
+  int64_t step_ops = 0, step_ops_with_launch = 0;  // that begin in counted steps
+  int64_t ops_over_steps = 0;  // records that contain a whole complete step
+  TimeNs opaque_ns = 0;        // per counted step, inside whole-graph records
+  TimeNs staging_ns = 0;       // per counted step: idle.sync beside large pageable copies
+  std::vector<TimeNs> profiler_ns;  // one per step: host time of the profiler itself
+  bool cuda_graphs = false;    // graph launches or graph nodes were seen
 };
 
 struct DeviceAnalysis {
@@ -71,9 +96,18 @@ struct DeviceAnalysis {
   StepCounts counts;
   MemoryRow memory;
   Overlap comm, copies;  // over the steady steps, per step
+  std::array<Overlap, kCommRowCount> comm_by_kind;  // CommKind order, then peer copies; per step
   int64_t ops = 0, ops_with_launch = 0;
   int64_t launches_without_op = 0;
   int64_t expected_launches = 0;
+  Evidence evidence;
+};
+
+// Signs of the run's configuration in one rank.
+struct ConfigSeen {
+  bool deepep = false, hybridep = false;  // kernels of these dispatchers
+  bool nccl_all_to_all_on_ep = false, collectives_on_ep = false;
+  std::vector<std::string> precisions;    // of the GEMMs seen, sorted: "bf16", "fp8", ...
 };
 
 struct RankAnalysis {
@@ -85,8 +119,11 @@ struct RankAnalysis {
   TimeNs clock_base_ns = 0, tick_ns = 1;
   bool graphs_as_a_whole = false, has_api_records = false, has_host_ranges = false;
   StepOrigin step_origin{};
+  int64_t host_steps = 0;  // the host's own step ranges, there too without device records
   std::vector<DeviceAnalysis> devices;
   std::vector<Communicator> communicators;
+  Interval capture;     // first to last record of any kind
+  ConfigSeen config;    // what the records show of the run's configuration
   Notes notes;
 };
 

@@ -1,0 +1,11 @@
+#pragma once
+// All analyses of one rank in their order; afterwards the trace is no longer needed.
+#include "analysis/kernel_classes.h"
+#include "analysis/rank_analysis.h"
+
+namespace ws {
+
+RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
+                          const StepOptions& options);
+
+}  // namespace ws

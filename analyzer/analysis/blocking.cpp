@@ -1,0 +1,75 @@
+// The compute op that ends a stretch could not start before its launch call began. What of the
+// stretch lies before that call is the host's, unless the host stood in a synchronisation: then it
+// waited for the very communication in question, and would have gone on earlier without it.
+//
+//   device   [== all-gather ==]........[gemm
+//   host     [---- loader ---------]launch          not blocking: all of the all-gather
+//   host     [-- sync ---------][py]launch          blocking: the sync waits for it
+//
+// Tested by: blocking_test.cpp
+#include "analysis/blocking.h"
+
+#include <algorithm>
+
+#include "analysis/compute_cover.h"
+#include "analysis/counted_steps.h"
+
+namespace ws {
+namespace {
+
+struct NextCompute {
+  TimeNs launch_ns = INT64_MIN;
+  ThreadId thread = kNoThread;
+};
+
+NextCompute launch_of(const Trace& trace, uint32_t op) {
+  const uint32_t call = op == kNoRow ? kNoRow : trace.ops.launch[op];
+  if (call == kNoRow) return {};
+  return {trace.calls.begin_ns[call], trace.calls.thread[call]};
+}
+
+TimeNs waiting(const HostStates& host, ThreadId thread, Interval span) {
+  TimeNs sum = 0;
+  if (thread == kNoThread) return 0;
+  for (const HostStates::Segment s : host.states(thread, span.begin_ns, span.end_ns))
+    if (s.state == HostState::sync || s.state == HostState::alloc)
+      sum += std::max<TimeNs>(
+          0, std::min(s.span.end_ns, span.end_ns) - std::max(s.span.begin_ns, span.begin_ns));
+  return sum;
+}
+
+}  // namespace
+
+std::vector<TimeNs> not_blocking_communication(const Trace& trace, const HostStates& host,
+                                               const Timeline& timeline,
+                                               std::span<const Interval> windows) {
+  std::vector<TimeNs> out(windows.size(), 0);
+  const std::vector<BusyPart>& busy = timeline.busy;
+  ThreadId before = kNoThread;  // of the last compute op
+  size_t next = 0;              // first compute part not before the current part
+  NextCompute follows;
+  for (size_t i = 0; i < busy.size(); ++i) {
+    if (is_compute(busy[i].leaf)) {
+      if (const NextCompute own = launch_of(trace, busy[i].op); own.thread != kNoThread)
+        before = own.thread;
+      continue;
+    }
+    if (!is_comm(busy[i].leaf)) continue;
+    if (next <= i) {
+      next = i + 1;
+      while (next < busy.size() && !is_compute(busy[next].leaf)) ++next;
+      follows = next < busy.size() ? launch_of(trace, busy[next].op) : NextCompute{};
+    }
+    const Interval early{busy[i].span.begin_ns, std::min(busy[i].span.end_ns, follows.launch_ns)};
+    if (early.length() <= 0 || follows.thread == kNoThread) continue;
+    for_each_clip(windows, early, [&](size_t w, Interval part) {
+      TimeNs blocked = waiting(host, follows.thread, part);
+      if (before != kNoThread && before != follows.thread)
+        blocked = std::max(blocked, waiting(host, before, part));
+      out[w] += std::max<TimeNs>(0, part.length() - blocked);
+    });
+  }
+  return out;
+}
+
+}  // namespace ws

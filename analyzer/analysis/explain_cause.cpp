@@ -1,0 +1,288 @@
+// One function per family of causes; every number is of the mean steady step. Counts are of the
+// device that loses most to the cause's group.
+// Tested by: explain_test.cpp
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/causes.h"
+#include "analysis/counted_steps.h"
+#include "analysis/explain.h"
+#include "analysis/idle_summary.h"
+#include "analysis/phrases.h"
+
+namespace ws {
+namespace {
+
+struct View {
+  const std::vector<RankAnalysis>& ranks;
+  const RunMeans& means;
+  const RunVerdict& verdict;
+  const DeviceAnalysis& device;  // the one looked at
+  const Breakdown& p;            // its mean step
+  TimeNs step_ns() const { return p.total(); }
+  std::string share(TimeNs ns) const { return percent(ratio(ns, step_ns())); }
+};
+
+TimeNs idle_of(const Breakdown& p) {
+  TimeNs sum = 0;
+  for (size_t i = static_cast<size_t>(Leaf::idle_launch); i < kLeafCount; ++i) sum += p.ns[i];
+  return sum;
+}
+
+TimeNs cause_ns(const View& v, LossGroup group, Cause cause) {
+  for (const CauseShare& part : causes_of(group, v.ranks, v.means))
+    if (part.cause == cause) return part.ns;
+  return 0;
+}
+
+std::string launch_bound(const View& v) {
+  const StepCounts& c = v.device.counts;
+  if (c.launch_spacing_ns == 0)
+    return fmt::format("{} launches per step: the GPU is idle {} of the step waiting for launches",
+                       number(c.launches), v.share(idle_of(v.p)));
+  return fmt::format(
+      "{} launches per step, one every {}, kernels of {}: the GPU is idle {} of the step",
+      number(c.launches), duration(c.launch_spacing_ns), duration(c.mean_kernel_ns),
+      v.share(idle_of(v.p)));
+}
+
+std::string host_sync(const View& v) {
+  const StepCounts& c = v.device.counts;
+  const TimeNs idle = v.p[Leaf::idle_sync];
+  std::string out = fmt::format(
+      "{} calls per step block the host until the GPU is done", number(c.syncs));
+  if (c.small_d2h >= 1)
+    out += fmt::format(" ({} reads of at most 64 bytes, as .item() does)", number(c.small_d2h));
+  const double each = c.syncs > 0 ? static_cast<double>(idle) / c.syncs : 0;
+  out += fmt::format("; the GPU then runs dry for {} a step ({}), {} after each",
+                     duration(idle), v.share(idle), duration(static_cast<TimeNs>(each)));
+  if (c.sync_host_ns > idle)
+    out += fmt::format(
+        ". The {} the host spends inside these calls are not the loss: the GPU works through "
+        "most of them",
+        duration(c.sync_host_ns));
+  return out;
+}
+
+const IdleRow* row_of(const DeviceAnalysis& device, Leaf leaf) {
+  for (const IdleRow& row : device.idle)
+    if (row.leaf == leaf) return &row;
+  return nullptr;
+}
+
+// Where in its step the longest stretch of a leaf begins.
+std::string position_in_step(const DeviceAnalysis& device, const IdleRow& row) {
+  for (const Step& step : device.steps) {
+    if (row.largest.begin_ns < step.window.begin_ns || row.largest.begin_ns >= step.window.end_ns)
+      continue;
+    const double at = ratio(row.largest.begin_ns - step.window.begin_ns, step.window.length());
+    return at < 0.1 ? " at the start of each step" : at > 0.9 ? " at the end of each step" : "";
+  }
+  return "";
+}
+
+std::string input_pipeline(const View& v) {
+  const TimeNs loading = v.p[Leaf::idle_dataload];
+  const TimeNs copies = v.p[Leaf::copy_h2d];
+  std::string out;
+  if (loading > 0) {
+    const IdleRow* row = row_of(v.device, Leaf::idle_dataload);
+    const int64_t steps = std::max<int64_t>(1, v.means.devices.front().steps);
+    out = fmt::format("the GPU is empty for {} of each step ({}) while the host is in data loading",
+                      duration(loading), v.share(loading));
+    if (row != nullptr)
+      out += fmt::format(": {} of {}{}",
+                         row->count <= steps + 1 ? "one block"
+                                                 : fmt::format("{} blocks, the longest",
+                                                               row->count / steps),
+                         duration(row->largest.length()), position_in_step(v.device, *row));
+  }
+  if (copies > 0)
+    out += fmt::format("{}copies of input to the GPU are exposed for {} ({})",
+                       out.empty() ? "" : "; ", duration(copies), v.share(copies));
+  return out;
+}
+
+std::string gc_pause(const View& v) {
+  TimeNs longest = 0;
+  std::string name;
+  int64_t steps = 0, counted = 0;
+  int32_t rank = 0;
+  for (const DeviceMeans& means : v.means.devices) {
+    const DeviceAnalysis& device = v.ranks[means.rank_row].devices[means.device_row];
+    for (size_t row : counted_steps(device.steps)) {
+      const TimeNs pause =
+          std::max(device.breakdowns[row][Leaf::idle_gc],
+                   row < device.evidence.pause_ns.size() ? device.evidence.pause_ns[row] : 0);
+      ++counted;
+      if (pause <= kPauseNs) continue;
+      ++steps;
+      if (pause <= longest) continue;
+      longest = pause;
+      name = device.steps[row].name;
+      rank = means.rank;
+    }
+  }
+  const bool gc = v.p[Leaf::idle_gc] > 0;
+  return fmt::format(
+      "the host of rank {} stands still for {} in {} while the GPU is idle{}; {} of {} steps are "
+      "hit: a pause, not launch overhead",
+      rank, duration(longest), name, gc ? " (garbage collection)" : "", steps, counted);
+}
+
+std::string pageable_copy(const View& v) {
+  const MemoryRow& m = v.device.memory;
+  const TimeNs ns = cause_ns(v, LossGroup::host, Cause::pageable_copy);
+  const double gbps = m.pageable_ns > 0 ? static_cast<double>(m.pageable_bytes) /
+                                              static_cast<double>(m.pageable_ns)
+                                        : 0;
+  return fmt::format(
+      "{} copies per step use pageable host memory ({}): {} at {:.2f} GB/s, with the host blocked "
+      "inside the copy call; the GPU computes nothing for {} of it ({})",
+      number(v.device.counts.pageable_copies),
+      m.h2d_ns >= m.d2h_ns ? "Pageable -> Device" : "Device -> Pageable",
+      byte_count(m.pageable_bytes), gbps, duration(ns), v.share(ns));
+}
+
+std::string allocator(const View& v) {
+  const TimeNs ns = v.p[Leaf::idle_alloc];
+  return fmt::format(
+      "{} cudaMalloc/cudaFree calls inside every steady step: each free waits for the GPU to drain, "
+      "each allocation keeps it waiting; idle for {} ({})",
+      number(v.device.counts.alloc_calls), duration(ns), v.share(ns));
+}
+
+std::string recompute(const View& v) {
+  const TimeNs ns = v.p[Leaf::recompute];
+  return fmt::format(
+      "{} of the step ({}) repeats forward kernels in the backward pass: they are launched inside "
+      "recompute ranges (CheckpointFunctionBackward and the like)",
+      v.share(ns), duration(ns));
+}
+
+std::string offload(const View& v) {
+  const TimeNs copies = v.p[Leaf::copy_offload];
+  const TimeNs idle = v.device.memory.offload_idle_ns;
+  if (idle == 0)
+    return fmt::format("copies of offloaded state are exposed for {} ({})", duration(copies),
+                       v.share(copies));
+  return fmt::format(
+      "copy down, CPU work and copy up are one chain of {} a step ({}): {} of exposed copies "
+      "({} per step), and {} with the GPU idle while the CPU works",
+      duration(copies + idle), v.share(copies + idle), duration(copies),
+      byte_count(v.device.memory.offload_bytes), duration(idle));
+}
+
+bool belongs(Cause cause, const CollectiveRow& row) {
+  const bool parameter =
+      row.op == CollectiveOp::all_gather || row.op == CollectiveOp::broadcast;
+  switch (cause) {
+    case Cause::ep_all_to_all:
+      return row.kind == CommKind::ep;
+    case Cause::tp_collective:
+      return row.kind == CommKind::tp;
+    case Cause::cp_exchange:
+      return row.kind == CommKind::cp;
+    case Cause::pp_transfer:
+      return row.kind == CommKind::pp;
+    case Cause::dp_parameter:
+      return row.kind == CommKind::dp && parameter;
+    case Cause::dp_gradient:
+      return row.kind == CommKind::dp && !parameter;
+    default:
+      return row.kind == CommKind::other;
+  }
+}
+
+std::string collectives(const View& v, Cause cause) {
+  TimeNs exposed = 0, total = 0, hidden = 0;
+  int64_t count = 0;
+  CollectiveOp op = CollectiveOp::unknown;
+  TimeNs most = -1;
+  for (const CollectiveRow& row : v.device.collectives) {
+    if (row.peer_copy || !belongs(cause, row)) continue;
+    const TimeNs own = row.wait_ns + row.transfer_ns + row.unsplit_ns;
+    exposed += own;
+    total += row.total_ns;
+    hidden += row.hidden_ns;
+    count += row.count;
+    if (own <= most) continue;
+    most = own;
+    op = row.op;
+  }
+  const int64_t steps = std::max<int64_t>(1, v.means.devices.front().steps);
+  const TimeNs per_step = rounded(exposed, steps);
+  return fmt::format(
+      "{} collectives per step ({}, mostly {}) are exposed for {} ({}); {} of their time is hidden "
+      "under compute",
+      number(ratio(count, steps)), name_of(cause), name_of(op), duration(per_step),
+      v.share(per_step), percent(ratio(hidden, std::max<TimeNs>(1, total))));
+}
+
+std::string compute(const View& v, Cause cause) {
+  const TimeNs useful = at(losses_of(v.p, 0), LossGroup::useful).lo_ns;
+  const auto class_share = [&](Leaf leaf) { return percent(ratio(v.p[leaf], useful)); };
+  std::string out = fmt::format(
+      "the GPU computes for {} of the step (gemm {}, attention {}, memory bound {}, other {} of "
+      "it); which fraction of peak that is needs FLOPs: record shapes or give the model "
+      "configuration",
+      v.share(useful), class_share(Leaf::gemm), class_share(Leaf::attention),
+      class_share(Leaf::membound), class_share(Leaf::compute_other));
+  if (cause == Cause::membound_kernels)
+    out += ". Memory bound kernels are a matter of bandwidth and fusion, not of the memory wall";
+  return out;
+}
+
+}  // namespace
+
+std::string why_cause(Cause cause, const std::vector<RankAnalysis>& ranks, const RunMeans& means,
+                      const RunVerdict& verdict) {
+  const LossGroup loss = verdict.loss.value_or(LossGroup::useful);
+  const DeviceMeans* most = &means.devices.front();
+  const auto own = [&](const DeviceMeans& row) {
+    const TimeNs offload = ranks[row.rank_row].devices[row.device_row].memory.offload_idle_ns;
+    return at(losses_of(row.mean, offload), loss).hi_ns;
+  };
+  for (const DeviceMeans& row : means.devices)
+    if (own(row) > own(*most)) most = &row;
+  const View v{ranks, means, verdict, ranks[most->rank_row].devices[most->device_row], most->mean};
+  switch (cause) {
+    case Cause::launch_bound:
+      return launch_bound(v);
+    case Cause::host_sync:
+      return host_sync(v);
+    case Cause::input_pipeline:
+      return input_pipeline(v);
+    case Cause::gc_pause:
+      return gc_pause(v);
+    case Cause::pageable_copy:
+      return pageable_copy(v);
+    case Cause::allocator:
+      return allocator(v);
+    case Cause::recompute:
+      return recompute(v);
+    case Cause::offload:
+      return offload(v);
+    case Cause::ep_all_to_all:
+    case Cause::tp_collective:
+    case Cause::dp_gradient:
+    case Cause::dp_parameter:
+    case Cause::cp_exchange:
+    case Cause::pp_transfer:
+      return collectives(v, cause);
+    case Cause::pipeline_bubble:
+      return fmt::format("stages wait {} of the step for their neighbours: a pipeline bubble",
+                         v.share(at(losses_of(v.p, 0), LossGroup::bubble).lo_ns));
+    case Cause::gemm_bound:
+    case Cause::attention_bound:
+    case Cause::membound_kernels:
+    case Cause::compute_bound:
+    case Cause::comm_contention:
+      return compute(v, cause);
+    default:
+      return loss == LossGroup::communication ? collectives(v, cause) : std::string();
+  }
+}
+
+}  // namespace ws

@@ -1,0 +1,19 @@
+#pragma once
+// Everything the facts need of one run: its ranks, their means, the verdict.
+#include <string>
+#include <vector>
+
+#include "analysis/verdict.h"
+
+namespace ws {
+
+struct RunAnalysis {
+  std::vector<RankAnalysis> ranks;  // by rank; rank numbers are unique
+  RunMeans means;
+  RunVerdict verdict;
+  StepWindow step_window = StepWindow::device;
+  std::string selection;  // what --step, --rank, --time chose; "": everything
+  Notes notes;            // of the files, of every rank, of the run
+};
+
+}  // namespace ws

@@ -1,0 +1,265 @@
+// Tested by: run_evidence_test.cpp
+#include "analysis/run_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/counted_steps.h"
+#include "analysis/phrases.h"
+
+namespace ws {
+namespace {
+
+bool steady(const Step& step) { return step.complete && step.steady; }
+
+bool has_collectives(const RankAnalysis& rank) {
+  for (const DeviceAnalysis& device : rank.devices)
+    for (const CollectiveRow& row : device.collectives)
+      if (!row.peer_copy) return true;
+  return false;
+}
+
+int64_t job_size(const std::vector<RankAnalysis>& ranks) {
+  int64_t size = 0;
+  for (const RankAnalysis& rank : ranks) {
+    size = std::max<int64_t>(size, rank.world_size);
+    for (const Communicator& c : rank.communicators)
+      size = std::max({size, c.size, static_cast<int64_t>(c.members.size())});
+    if (size == 0 && has_collectives(rank)) size = 2;
+  }
+  return size;
+}
+
+// Devices of one process are ranks of one communicator when a single process drives them all.
+int64_t participants(const std::vector<RankAnalysis>& ranks) {
+  int64_t count = 0;
+  for (const RankAnalysis& rank : ranks)
+    count += std::max<int64_t>(1, static_cast<int64_t>(rank.devices.size()));
+  return count;
+}
+
+std::vector<TimeNs> steady_times(const DeviceAnalysis& device) {
+  std::vector<TimeNs> out;
+  for (const Step& step : device.steps)
+    if (steady(step)) out.push_back(step.window.length());
+  return out;
+}
+
+// Below five steps the times must agree; a run that still gets faster is warming up.
+std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
+  for (const RankAnalysis& rank : ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      const std::vector<TimeNs> times = steady_times(device);
+      if (times.size() < 2 || times.size() >= 5) continue;
+      std::vector<TimeNs> sorted = times;
+      const TimeNs median = quantile(sorted, 1, 2);
+      const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
+      if ((*hi - *lo) * 10 <= median) continue;
+      const bool falling = std::is_sorted(times.rbegin(), times.rend());
+      return NotEnough{
+          falling ? Cause::only_warmup : Cause::too_few_steps,
+          fmt::format("only {} steps to compare, and their times differ from {} to {}{}",
+                      times.size(), duration(*lo), duration(*hi),
+                      falling ? ": the run still gets faster, this is warm-up" : ""),
+          how_to_record_steps()};
+    }
+  }
+  return std::nullopt;
+}
+
+struct StartUp {
+  int64_t steps = 0, loading_steps = 0;
+  TimeNs jit_ns = 0, alloc_ns = 0;
+};
+
+StartUp start_up_of(const std::vector<RankAnalysis>& ranks) {
+  StartUp out;
+  for (const RankAnalysis& rank : ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      for (size_t i = 0; i < device.steps.size(); ++i) {
+        if (!device.steps[i].complete) continue;
+        const Breakdown& p = device.breakdowns[i];
+        ++out.steps;
+        out.loading_steps += p[Leaf::idle_jit] * 20 >= p.total() && p.total() > 0 ? 1 : 0;
+        out.jit_ns += p[Leaf::idle_jit];
+        out.alloc_ns += p[Leaf::idle_alloc];
+      }
+    }
+  }
+  return out;
+}
+
+NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
+  const StartUp start = start_up_of(ranks);
+  const Step* step = nullptr;
+  for (const RankAnalysis& rank : ranks)
+    for (const DeviceAnalysis& device : rank.devices)
+      for (const Step& s : device.steps)
+        if (s.complete && step == nullptr) step = &s;
+  const bool first = step != nullptr && step->index == 0;
+  if (!first && start.loading_steps == 0)
+    return {Cause::too_few_steps,
+            "one step only: nothing tells whether it is like the others", how_to_record_steps()};
+  std::string why = fmt::format(
+      "one step only ({}), and it is a first one: compilation, module loading, first allocations "
+      "and NCCL start-up are inside it",
+      step != nullptr ? step->name : "");
+  if (start.jit_ns + start.alloc_ns > 0)
+    why += fmt::format(" (the GPU idles {} for code loading and {} for allocation)",
+                       duration(start.jit_ns), duration(start.alloc_ns));
+  return {Cause::only_warmup, why, how_to_record_steps()};
+}
+
+std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
+  int64_t ops = 0, linked = 0, launches = 0, without_op = 0, spanning = 0;
+  bool graphs = false;
+  for (const RankAnalysis& rank : ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      ops += device.evidence.step_ops;
+      linked += device.evidence.step_ops_with_launch;
+      launches += device.expected_launches;
+      without_op += device.launches_without_op;
+      spanning += device.evidence.ops_over_steps;
+      graphs |= device.evidence.opaque_ns > 0;
+    }
+  }
+  if (spanning > 0)
+    return NotEnough{graphs ? Cause::graph_level_trace : Cause::records_lost,
+                     fmt::format("{} device records are longer than a whole step", spanning),
+                     graphs ? how_to_record_graphs() : how_to_record_steps()};
+  if (without_op * 20 > ops)
+    return NotEnough{Cause::records_lost,
+                     fmt::format("{} of {} launches in the steps have no device record: what the "
+                                 "GPU did is only partly known",
+                                 without_op, launches),
+                     how_to_record_gpu()};
+  if ((ops - linked) * 20 > ops)
+    return NotEnough{Cause::records_lost,
+                     fmt::format("{} of {} device records in the steps have no launch call: why "
+                                 "the GPU was idle can not be told",
+                                 ops - linked, ops),
+                     how_to_record_host()};
+  return std::nullopt;
+}
+
+}  // namespace
+
+RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means) {
+  RunEvidence out;
+  std::vector<TimeNs> times;
+  int64_t ops = 0, linked = 0;
+  TimeNs profiler = 0, complete_ns = 0;
+  out.steady_steps = INT64_MAX;
+  for (const RankAnalysis& rank : ranks) {
+    out.microseconds |= rank.tick_ns > 1;
+    for (const DeviceAnalysis& device : rank.devices) {
+      int64_t complete = 0;
+      const std::vector<TimeNs> own = steady_times(device);
+      for (size_t i = 0; i < device.steps.size(); ++i) {
+        if (!device.steps[i].complete || rank.step_origin == StepOrigin::whole) continue;
+        ++complete;
+        profiler += device.breakdowns[i][Leaf::idle_profiler];
+        complete_ns += device.steps[i].window.length();
+      }
+      if (rank.step_origin != StepOrigin::whole) times.insert(times.end(), own.begin(), own.end());
+      out.complete_steps = std::max(out.complete_steps, complete);
+      out.steady_steps = std::min(out.steady_steps, static_cast<int64_t>(own.size()));
+      ops += device.evidence.step_ops;
+      linked += device.evidence.step_ops_with_launch;
+    }
+  }
+  if (out.complete_steps == 0) out.steady_steps = 0;
+  if (!times.empty()) {
+    const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
+    out.min_ns = *lo;
+    out.max_ns = *hi;
+    out.median_ns = quantile(times, 1, 2);
+    if (out.median_ns > 0) out.spread_share = ratio(out.max_ns - out.min_ns, out.median_ns);
+  }
+  if (ops > 0) out.linked_share = ratio(linked, ops);
+  if (complete_ns > 0) out.profiler_share = ratio(profiler, complete_ns);
+  if (means.step_ns() > 0)
+    out.unknown_share = ratio(means.mean[Leaf::idle_unknown], means.step_ns());
+  const int64_t job = job_size(ranks);
+  out.parallel_job = job > 1;
+  out.peers_missing = job > participants(ranks);
+  out.single_rank = out.peers_missing && ranks.size() == 1;
+  return out;
+}
+
+std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
+                                    const RunEvidence& evidence) {
+  if (means.devices.empty())
+    return NotEnough{Cause::no_gpu_events,
+                     "no GPU activity was recorded: the GPU side of the run is unknown",
+                     how_to_record_gpu()};
+  if (evidence.complete_steps == 0) {
+    int64_t ops = 0;
+    TimeNs span = 0;
+    for (const DeviceMeans& row : means.devices) {
+      const DeviceAnalysis& device = ranks[row.rank_row].devices[row.device_row];
+      ops += device.ops;
+      span = std::max(span, device.steps.back().window.end_ns -
+                                device.steps.front().window.begin_ns);
+    }
+    return NotEnough{Cause::too_few_steps,
+                     fmt::format("no complete step in the recording ({} device records in {})",
+                                 ops, duration(span)),
+                     how_to_record_steps()};
+  }
+  if (evidence.complete_steps == 1) return one_step(ranks);
+  const StartUp start = start_up_of(ranks);
+  if (start.loading_steps * 2 > start.steps)
+    return NotEnough{Cause::only_warmup,
+                     fmt::format("{} of {} steps load code while the GPU waits: this is warm-up",
+                                 start.loading_steps, start.steps),
+                     how_to_record_steps()};
+  if (auto out = unsteady(ranks)) return out;
+  if (auto out = lost_records(ranks)) return out;
+  if (2 * means.opaque_ns >= means.step_ns())
+    return NotEnough{Cause::graph_level_trace,
+                     fmt::format("{} of the step is inside CUDA graphs that were recorded as a "
+                                 "whole: their kernels and collectives are unknown",
+                                 percent(ratio(means.opaque_ns, means.step_ns()))),
+                     how_to_record_graphs()};
+  return std::nullopt;
+}
+
+Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants) {
+  int level = 2;
+  level -= evidence.steady_steps < 5 ? 1 : 0;
+  level -= evidence.linked_share < 0.98 ? 1 : 0;
+  level -= evidence.unknown_share >= 0.02 ? 1 : 0;
+  level -= evidence.spread_share >= 0.05 ? 1 : 0;
+  level -= evidence.profiler_share >= 0.03 ? 1 : 0;
+  level -= stable_constants ? 0 : 1;
+  const bool capped = !sure_winner || evidence.microseconds || evidence.single_rank;
+  return static_cast<Confidence>(std::clamp(level, 0, capped ? 1 : 2));
+}
+
+std::string how_to_record_peers() {
+  return "all ranks of the communicator in the same steps: `nsys profile --trace=cuda,nvtx -o "
+         "rank%q{RANK} ...` or torch.profiler on every rank, then `wallsight analyze` with all "
+         "files together";
+}
+std::string how_to_record_steps() {
+  return "at least 5 steps after warm-up, with markers: torch.profiler with schedule(wait=5, "
+         "warmup=2, active=6) and prof.step() every iteration, or an NVTX range per iteration and "
+         "`nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi`";
+}
+std::string how_to_record_host() {
+  return "CUDA API calls with correlation ids and host ranges, from before the first step: `nsys "
+         "profile --trace=cuda,nvtx,osrt` or torch.profiler with ProfilerActivity.CPU and "
+         "ProfilerActivity.CUDA";
+}
+std::string how_to_record_gpu() {
+  return "GPU activity: torch.profiler with ProfilerActivity.CUDA, or `nsys profile --trace=cuda "
+         "--trace-fork-before-exec=true`; check the capture range, and that no other tool holds "
+         "CUPTI";
+}
+std::string how_to_record_graphs() {
+  return "the kernels inside CUDA graphs: `nsys profile --cuda-graph-trace=node`";
+}
+
+}  // namespace ws

@@ -1,0 +1,45 @@
+#pragma once
+// What the verdict asks of the run as a whole: are there enough steps, are the records complete,
+// how surely can anything be said.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/losses.h"
+
+namespace ws {
+
+struct RunEvidence {
+  int64_t complete_steps = 0;  // of the device with most
+  int64_t steady_steps = 0;    // of the device with fewest
+  TimeNs median_ns = 0, min_ns = 0, max_ns = 0;  // over (device, steady step)
+  double spread_share = 0;
+  double linked_share = 1;    // records of counted steps with a launch call
+  double profiler_share = 0;  // idle.profiler over all complete steps
+  double unknown_share = 0;
+  bool microseconds = false;
+  bool parallel_job = false;  // more ranks belong to the job than one
+  bool peers_missing = false;
+  bool single_rank = false;   // one rank of a parallel job
+};
+RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means);
+
+struct NotEnough {
+  Cause cause = Cause::unknown;
+  std::string why, missing;
+};
+// Rules before anything else: without these no verdict.
+std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
+                                    const RunEvidence& evidence);
+
+// Steps from 3 % on, and so on: high, less one level for each failed item.
+Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants);
+
+// The commands that belong to "record ...".
+std::string how_to_record_peers();
+std::string how_to_record_steps();
+std::string how_to_record_host();
+std::string how_to_record_gpu();
+std::string how_to_record_graphs();
+
+}  // namespace ws
