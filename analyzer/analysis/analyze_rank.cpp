@@ -59,8 +59,7 @@ void per_step(Overlap& overlap, int64_t steps) {
 void add_communication(const Trace& trace, const Labels& labels, DeviceId device,
                        const Timeline& timeline, std::span<const Interval> windows,
                        DeviceAnalysis& out) {
-  CommunicationSummary summary =
-      summarize_communication(trace, labels, device, timeline, windows);
+  CommunicationSummary summary = summarize_communication(trace, labels, device, timeline, windows);
   out.collectives = std::move(summary.rows);
   out.comm = summary.comm;
   out.copies = summary.copies;
@@ -75,14 +74,14 @@ void add_communication(const Trace& trace, const Labels& labels, DeviceId device
 void estimate_recompute(const Trace& trace, const KernelClasses& classes, DeviceId device,
                         std::span<const Interval> windows, DeviceAnalysis& out, Notes& notes) {
   if (out.memory.recompute_ns > 0 || windows.empty()) return;
-  out.memory.recompute_estimated_share = recompute_estimate(
-      trace, classes, device, {windows.front().begin_ns, windows.back().end_ns});
+  out.memory.recompute_estimated_share =
+      recompute_estimate(trace, classes, device, {windows.front().begin_ns, windows.back().end_ns});
   if (out.memory.recompute_estimated_share > 0) notes.add(NoteCode::recompute_estimated);
 }
 
 DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
-                              const KernelClasses& classes, const HostStates& host,
-                              DeviceId device, std::vector<Step> steps, Notes& notes) {
+                              const KernelClasses& classes, const HostStates& host, DeviceId device,
+                              std::vector<Step> steps, Notes& notes) {
   DeviceAnalysis out;
   out.device = trace.devices[row(device)].ordinal;
   out.gpu = one_line(to_utf8(trace.devices[row(device)].name));

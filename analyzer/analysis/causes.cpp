@@ -21,8 +21,7 @@ using Parts = std::map<Cause, TimeNs>;
 constexpr TimeNs kShortKernelNs = 20'000;
 
 bool short_kernels(const StepCounts& counts) {
-  const TimeNs spacing =
-      counts.launch_spacing_ns > 0 ? counts.launch_spacing_ns : kShortKernelNs;
+  const TimeNs spacing = counts.launch_spacing_ns > 0 ? counts.launch_spacing_ns : kShortKernelNs;
   return counts.mean_kernel_ns < std::max(spacing, kShortKernelNs);
 }
 

@@ -26,8 +26,9 @@ struct Table {
 };
 
 int64_t payload_bytes(const Labels& labels, uint32_t op) {
-  const auto at = std::lower_bound(labels.comm_ops.begin(), labels.comm_ops.end(), op,
-                                   [](const CommOp& row, uint32_t wanted) { return row.op < wanted; });
+  const auto at =
+      std::lower_bound(labels.comm_ops.begin(), labels.comm_ops.end(), op,
+                       [](const CommOp& row, uint32_t wanted) { return row.op < wanted; });
   return at != labels.comm_ops.end() && at->op == op ? at->bytes : -1;
 }
 
@@ -39,8 +40,9 @@ Key key_of(const Labels& labels, uint32_t op) {
 TimeNs exposed(const CollectiveRow& row) { return row.wait_ns + row.transfer_ns + row.unsplit_ns; }
 
 void add(CollectiveRow& to, const CollectiveRow& from) {
-  to.min_ns = to.count == 0 ? from.min_ns : from.count == 0 ? to.min_ns
-                                                            : std::min(to.min_ns, from.min_ns);
+  to.min_ns = to.count == 0     ? from.min_ns
+              : from.count == 0 ? to.min_ns
+                                : std::min(to.min_ns, from.min_ns);
   to.count += from.count;
   to.total_ns += from.total_ns;
   to.wait_ns += from.wait_ns;

@@ -13,11 +13,11 @@ struct PrecisionToken {
   std::string_view token, precision;
 };
 constexpr PrecisionToken kPrecisions[] = {
-    {"nvfp4", "nvfp4"},  {"mxfp8", "mxfp8"},   {"e2m1", "nvfp4"},    {"e4m3", "fp8"},
-    {"e5m2", "fp8"},     {"fp8", "fp8"},       {"bf16", "bf16"},     {"bfloat16", "bf16"},
-    {"Bfloat16", "bf16"}, {"_BBS_", "bf16"},   {"_HHS_", "fp16"},    {"f16", "fp16"},
-    {"fp16", "fp16"},    {"hgemm", "fp16"},    {"h884", "fp16"},     {"_hsh_", "fp16"},
-    {"tf32", "tf32"},    {"sgemm", "fp32"},    {"ffma", "fp32"},     {"f32f32", "fp32"}};
+    {"nvfp4", "nvfp4"},   {"mxfp8", "mxfp8"}, {"e2m1", "nvfp4"}, {"e4m3", "fp8"},
+    {"e5m2", "fp8"},      {"fp8", "fp8"},     {"bf16", "bf16"},  {"bfloat16", "bf16"},
+    {"Bfloat16", "bf16"}, {"_BBS_", "bf16"},  {"_HHS_", "fp16"}, {"f16", "fp16"},
+    {"fp16", "fp16"},     {"hgemm", "fp16"},  {"h884", "fp16"},  {"_hsh_", "fp16"},
+    {"tf32", "tf32"},     {"sgemm", "fp32"},  {"ffma", "fp32"},  {"f32f32", "fp32"}};
 
 std::string_view precision_of(std::string_view gemm_name) {
   for (const PrecisionToken& row : kPrecisions)

@@ -138,11 +138,11 @@ void gather_evidence(const Trace& trace, const HostStates& host, DeviceId device
   evidence.double_constants =
       with_scaled_constants(trace, timeline, out.constants, 2, 1, windows, sum);
   if (!windows.empty())
-    evidence.opaque_ns = rounded(opaque_time(trace, timeline, windows),
-                                 static_cast<int64_t>(windows.size()));
+    evidence.opaque_ns =
+        rounded(opaque_time(trace, timeline, windows), static_cast<int64_t>(windows.size()));
   if (!windows.empty())
-    evidence.staging_ns = rounded(staging_time(trace, timeline, windows),
-                                  static_cast<int64_t>(windows.size()));
+    evidence.staging_ns =
+        rounded(staging_time(trace, timeline, windows), static_cast<int64_t>(windows.size()));
   evidence.profiler_ns = profiler_time(trace, all);
   evidence.ops_over_steps = ops_over_steps(trace, device, out.steps);
   count_records(trace, device, windows, out);

@@ -38,19 +38,18 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
   for (const DeviceMeans& row : means.devices)
     for (const CollectiveRow& c : ranks[row.rank_row].devices[row.device_row].collectives) {
       if (c.unsplit_ns == 0 || c.total_ns == 0 || row.steps == 0) continue;
-      const double shortest =
-          static_cast<double>(c.min_ns) * static_cast<double>(c.count) /
-          static_cast<double>(c.total_ns);
+      const double shortest = static_cast<double>(c.min_ns) * static_cast<double>(c.count) /
+                              static_cast<double>(c.total_ns);
       best += static_cast<double>(c.unsplit_ns) * std::min(1.0, shortest) /
               static_cast<double>(row.steps);
       exposed += c.unsplit_ns / row.steps;
     }
   if (exposed == 0) return;
   const auto devices = static_cast<int64_t>(means.devices.size());
-  const std::string who =
-      evidence.single_rank ? "one rank of the job was recorded"
-      : evidence.peers_missing ? "only some ranks of the job were recorded"
-                               : "the collectives of the ranks were not matched";
+  const std::string who = evidence.single_rank ? "one rank of the job was recorded"
+                          : evidence.peers_missing
+                              ? "only some ranks of the job were recorded"
+                              : "the collectives of the ranks were not matched";
   verdict.why.push_back(fmt::format(
       "{}: how much of the {} of exposed collectives is waiting for late peers and how much is "
       "transfer can not be told. If every collective were as fast as the shortest of its size, {} "
@@ -99,7 +98,8 @@ void explain_profiler(const std::vector<RankAnalysis>& ranks, const RunMeans& me
     const DeviceAnalysis& device = ranks[row.rank_row].devices[row.device_row];
     for (size_t i = 0; i < device.steps.size(); ++i) {
       const Step& step = device.steps[i];
-      const TimeNs host = i < device.evidence.profiler_ns.size() ? device.evidence.profiler_ns[i] : 0;
+      const TimeNs host =
+          i < device.evidence.profiler_ns.size() ? device.evidence.profiler_ns[i] : 0;
       const TimeNs idle = device.breakdowns[i][Leaf::idle_profiler];
       if (!step.complete || idle * 100 < step.window.length() * 3) continue;
       verdict.why.push_back(fmt::format(
@@ -155,8 +155,8 @@ void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
 
 void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                        LossGroup open, RunVerdict& verdict) {
-  verdict.why.push_back(fmt::format("not enough evidence: {}",
-                                    group_sentence(open, means, verdict, ranks)));
+  verdict.why.push_back(
+      fmt::format("not enough evidence: {}", group_sentence(open, means, verdict, ranks)));
   const TimeNs unknown = means.mean[Leaf::idle_unknown];
   const TimeNs dependency = means.mean[Leaf::idle_dependency];
   const TimeNs unsplit = unsplit_communication(means.mean);
@@ -165,8 +165,8 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
         "the GPU is idle for {} without a known launch and for {} with work already launched",
         duration(unknown), duration(dependency)));
   if (unsplit > 0)
-    verdict.why.push_back(fmt::format(
-        "{} of exposed collectives can be transfer or waiting", duration(unsplit)));
+    verdict.why.push_back(
+        fmt::format("{} of exposed collectives can be transfer or waiting", duration(unsplit)));
   if (verdict.cause == Cause::graph_level_trace)
     verdict.missing.push_back(how_to_record_graphs());
   else if (open == LossGroup::host || verdict.cause == Cause::records_lost)

@@ -50,13 +50,13 @@ std::string launch_bound(const View& v) {
 std::string host_sync(const View& v) {
   const StepCounts& c = v.device.counts;
   const TimeNs idle = v.p[Leaf::idle_sync];
-  std::string out = fmt::format(
-      "{} calls per step block the host until the GPU is done", number(c.syncs));
+  std::string out =
+      fmt::format("{} calls per step block the host until the GPU is done", number(c.syncs));
   if (c.small_d2h >= 1)
     out += fmt::format(" ({} reads of at most 64 bytes, as .item() does)", number(c.small_d2h));
   const double each = c.syncs > 0 ? static_cast<double>(idle) / c.syncs : 0;
-  out += fmt::format("; the GPU then runs dry for {} a step ({}), {} after each",
-                     duration(idle), v.share(idle), duration(static_cast<TimeNs>(each)));
+  out += fmt::format("; the GPU then runs dry for {} a step ({}), {} after each", duration(idle),
+                     v.share(idle), duration(static_cast<TimeNs>(each)));
   if (c.sync_host_ns > idle)
     out += fmt::format(
         ". The {} the host spends inside these calls are not the loss: the GPU works through "
@@ -93,9 +93,9 @@ std::string input_pipeline(const View& v) {
                       duration(loading), v.share(loading));
     if (row != nullptr)
       out += fmt::format(": {} of {}{}",
-                         row->count <= steps + 1 ? "one block"
-                                                 : fmt::format("{} blocks, the longest",
-                                                               row->count / steps),
+                         row->count <= steps + 1
+                             ? "one block"
+                             : fmt::format("{} blocks, the longest", row->count / steps),
                          duration(row->largest.length()), position_in_step(v.device, *row));
   }
   if (copies > 0)
@@ -134,9 +134,9 @@ std::string gc_pause(const View& v) {
 std::string pageable_copy(const View& v) {
   const MemoryRow& m = v.device.memory;
   const TimeNs ns = cause_ns(v, LossGroup::host, Cause::pageable_copy);
-  const double gbps = m.pageable_ns > 0 ? static_cast<double>(m.pageable_bytes) /
-                                              static_cast<double>(m.pageable_ns)
-                                        : 0;
+  const double gbps =
+      m.pageable_ns > 0 ? static_cast<double>(m.pageable_bytes) / static_cast<double>(m.pageable_ns)
+                        : 0;
   return fmt::format(
       "{} copies per step use pageable host memory ({}): {} at {:.2f} GB/s, with the host blocked "
       "inside the copy call; the GPU computes nothing for {} of it ({})",
@@ -148,7 +148,8 @@ std::string pageable_copy(const View& v) {
 std::string allocator(const View& v) {
   const TimeNs ns = v.p[Leaf::idle_alloc];
   return fmt::format(
-      "{} cudaMalloc/cudaFree calls inside every steady step: each free waits for the GPU to drain, "
+      "{} cudaMalloc/cudaFree calls inside every steady step: each free waits for the GPU to "
+      "drain, "
       "each allocation keeps it waiting; idle for {} ({})",
       number(v.device.counts.alloc_calls), duration(ns), v.share(ns));
 }
@@ -175,8 +176,7 @@ std::string offload(const View& v) {
 }
 
 bool belongs(Cause cause, const CollectiveRow& row) {
-  const bool parameter =
-      row.op == CollectiveOp::all_gather || row.op == CollectiveOp::broadcast;
+  const bool parameter = row.op == CollectiveOp::all_gather || row.op == CollectiveOp::broadcast;
   switch (cause) {
     case Cause::ep_all_to_all:
       return row.kind == CommKind::ep;

@@ -45,9 +45,8 @@ Breakdown mean_of(const Breakdown& sum, int64_t count) {
   }
   std::array<size_t, kLeafCount> order{};
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return sum.ns[a] % count > sum.ns[b] % count;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sum.ns[a] % count > sum.ns[b] % count; });
   for (size_t i = 0; left > 0; ++i, --left) ++out.ns[order[i % kLeafCount]];
   return out;
 }

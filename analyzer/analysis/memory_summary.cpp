@@ -45,9 +45,9 @@ MemoryRow summarize_memory(const Trace& trace, const OpLabels& labels, DeviceId 
   });
   for (TimeNs ns : offload_idle_ns) out.offload_idle_ns += ns;
   const auto steps = static_cast<int64_t>(windows.size());
-  for (int64_t* sum : {&out.recompute_ns, &out.offload_idle_ns, &out.offload_bytes, &out.h2d_bytes,
-                       &out.d2h_bytes, &out.pageable_bytes, &out.h2d_ns, &out.d2h_ns,
-                       &out.pageable_ns})
+  for (int64_t* sum :
+       {&out.recompute_ns, &out.offload_idle_ns, &out.offload_bytes, &out.h2d_bytes, &out.d2h_bytes,
+        &out.pageable_bytes, &out.h2d_ns, &out.d2h_ns, &out.pageable_ns})
     *sum = rounded(*sum, steps);
   return out;
 }

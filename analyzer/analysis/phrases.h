@@ -7,10 +7,10 @@
 
 namespace ws {
 
-std::string duration(TimeNs ns);         // "8.0 us", "44.1 ms", "1.56 s"
-std::string percent(double share);       // 0.6252 -> "62.5 %"
-std::string byte_count(int64_t bytes);   // "134.2 MB"
-std::string number(double value);        // "600", "2.5"
+std::string duration(TimeNs ns);        // "8.0 us", "44.1 ms", "1.56 s"
+std::string percent(double share);      // 0.6252 -> "62.5 %"
+std::string byte_count(int64_t bytes);  // "134.2 MB"
+std::string number(double value);       // "600", "2.5"
 
 constexpr double ratio(int64_t a, int64_t b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);

@@ -76,11 +76,11 @@ struct Evidence {
   // Sums over the counted steps with both constants halved and doubled.
   Breakdown half_constants, double_constants;
   int64_t step_ops = 0, step_ops_with_launch = 0;  // that begin in counted steps
-  int64_t ops_over_steps = 0;  // records that contain a whole complete step
-  TimeNs opaque_ns = 0;        // per counted step, inside whole-graph records
-  TimeNs staging_ns = 0;       // per counted step: idle.sync beside large pageable copies
+  int64_t ops_over_steps = 0;                      // records that contain a whole complete step
+  TimeNs opaque_ns = 0;                            // per counted step, inside whole-graph records
+  TimeNs staging_ns = 0;            // per counted step: idle.sync beside large pageable copies
   std::vector<TimeNs> profiler_ns;  // one per step: host time of the profiler itself
-  bool cuda_graphs = false;    // graph launches or graph nodes were seen
+  bool cuda_graphs = false;         // graph launches or graph nodes were seen
 };
 
 struct DeviceAnalysis {
@@ -95,7 +95,7 @@ struct DeviceAnalysis {
   std::vector<IdleRow> idle;
   StepCounts counts;
   MemoryRow memory;
-  Overlap comm, copies;  // over the steady steps, per step
+  Overlap comm, copies;                             // over the steady steps, per step
   std::array<Overlap, kCommRowCount> comm_by_kind;  // CommKind order, then peer copies; per step
   int64_t ops = 0, ops_with_launch = 0;
   int64_t launches_without_op = 0;
@@ -107,7 +107,7 @@ struct DeviceAnalysis {
 struct ConfigSeen {
   bool deepep = false, hybridep = false;  // kernels of these dispatchers
   bool nccl_all_to_all_on_ep = false, collectives_on_ep = false;
-  std::vector<std::string> precisions;    // of the GEMMs seen, sorted: "bf16", "fp8", ...
+  std::vector<std::string> precisions;  // of the GEMMs seen, sorted: "bf16", "fp8", ...
 };
 
 struct RankAnalysis {
@@ -122,8 +122,8 @@ struct RankAnalysis {
   int64_t host_steps = 0;  // the host's own step ranges, there too without device records
   std::vector<DeviceAnalysis> devices;
   std::vector<Communicator> communicators;
-  Interval capture;     // first to last record of any kind
-  ConfigSeen config;    // what the records show of the run's configuration
+  Interval capture;   // first to last record of any kind
+  ConfigSeen config;  // what the records show of the run's configuration
   Notes notes;
 };
 

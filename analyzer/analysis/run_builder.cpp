@@ -29,8 +29,8 @@ std::string file_of(std::string_view path) {
 using Groups = std::vector<std::vector<std::string>>;  // file names per run found
 
 Error different_runs(std::string_view why, const Groups& groups) {
-  std::string text = fmt::format("inputs: expected the ranks of one run, found {} runs ({}): ",
-                                 groups.size(), why);
+  std::string text = fmt::format(
+      "inputs: expected the ranks of one run, found {} runs ({}): ", groups.size(), why);
   for (size_t g = 0; g < groups.size(); ++g) {
     text += g == 0 ? "[" : ", [";
     for (size_t i = 0; i < std::min<size_t>(3, groups[g].size()); ++i)
@@ -127,14 +127,12 @@ void number_ranks(std::vector<RankAnalysis>& ranks, Notes& notes) {
     const int32_t claimed = ranks[i].rank;
     ranks[i].rank = free_number();
     notes.add(NoteCode::two_files_one_rank, file_of(ranks[i].path), 1,
-              fmt::format("{} claims rank {} again and is shown as rank {}",
-                          file_of(ranks[i].path), claimed, ranks[i].rank));
+              fmt::format("{} claims rank {} again and is shown as rank {}", file_of(ranks[i].path),
+                          claimed, ranks[i].rank));
   }
-  if (!open.empty())
-    notes.add(NoteCode::rank_unknown, {}, static_cast<int64_t>(open.size()));
-  std::stable_sort(ranks.begin(), ranks.end(), [](const RankAnalysis& a, const RankAnalysis& b) {
-    return a.rank < b.rank;
-  });
+  if (!open.empty()) notes.add(NoteCode::rank_unknown, {}, static_cast<int64_t>(open.size()));
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const RankAnalysis& a, const RankAnalysis& b) { return a.rank < b.rank; });
 }
 
 // Hosts are numbered per file; the run numbers them by name, in order of rank.
@@ -189,8 +187,8 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
   number_ranks(ranks, run.notes);
   number_hosts(ranks);
   const auto selected = [&](const RankAnalysis& rank) {
-    return options.ranks.empty() || std::find(options.ranks.begin(), options.ranks.end(),
-                                              rank.rank) != options.ranks.end();
+    return options.ranks.empty() ||
+           std::find(options.ranks.begin(), options.ranks.end(), rank.rank) != options.ranks.end();
   };
   std::string found;
   for (RankAnalysis& rank : ranks) {
@@ -198,9 +196,10 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
     if (selected(rank)) run.ranks.push_back(std::move(rank));
   }
   if (run.ranks.empty())
-    return Error{fmt::format("--rank: expected ranks of this run, found none of them; "
-                             "the run has {}",
-                             shorten(found, 200))};
+    return Error{
+        fmt::format("--rank: expected ranks of this run, found none of them; "
+                    "the run has {}",
+                    shorten(found, 200))};
   gather_notes(run);
   run.means = means_of(run.ranks);
   run.verdict = judge(run.ranks, run.means);

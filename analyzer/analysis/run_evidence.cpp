@@ -99,8 +99,8 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
         if (s.complete && step == nullptr) step = &s;
   const bool first = step != nullptr && step->index == 0;
   if (!first && start.loading_steps == 0)
-    return {Cause::too_few_steps,
-            "one step only: nothing tells whether it is like the others", how_to_record_steps()};
+    return {Cause::too_few_steps, "one step only: nothing tells whether it is like the others",
+            how_to_record_steps()};
   std::string why = fmt::format(
       "one step only ({}), and it is a first one: compilation, module loading, first allocations "
       "and NCCL start-up are inside it",
@@ -200,12 +200,12 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
     for (const DeviceMeans& row : means.devices) {
       const DeviceAnalysis& device = ranks[row.rank_row].devices[row.device_row];
       ops += device.ops;
-      span = std::max(span, device.steps.back().window.end_ns -
-                                device.steps.front().window.begin_ns);
+      span =
+          std::max(span, device.steps.back().window.end_ns - device.steps.front().window.begin_ns);
     }
     return NotEnough{Cause::too_few_steps,
-                     fmt::format("no complete step in the recording ({} device records in {})",
-                                 ops, duration(span)),
+                     fmt::format("no complete step in the recording ({} device records in {})", ops,
+                                 duration(span)),
                      how_to_record_steps()};
   }
   if (evidence.complete_steps == 1) return one_step(ranks);

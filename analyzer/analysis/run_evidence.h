@@ -10,8 +10,8 @@
 namespace ws {
 
 struct RunEvidence {
-  int64_t complete_steps = 0;  // of the device with most
-  int64_t steady_steps = 0;    // of the device with fewest
+  int64_t complete_steps = 0;                    // of the device with most
+  int64_t steady_steps = 0;                      // of the device with fewest
   TimeNs median_ns = 0, min_ns = 0, max_ns = 0;  // over (device, steady step)
   double spread_share = 0;
   double linked_share = 1;    // records of counted steps with a launch call
@@ -20,7 +20,7 @@ struct RunEvidence {
   bool microseconds = false;
   bool parallel_job = false;  // more ranks belong to the job than one
   bool peers_missing = false;
-  bool single_rank = false;   // one rank of a parallel job
+  bool single_rank = false;  // one rank of a parallel job
 };
 RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means);
 

@@ -1,6 +1,6 @@
-// A gap ends  ..][launch phase p..q)[rest q..g1)op.  With another Lambda q moves, with another kappa
-// the rest changes between kernel_gap and dependency; everything before p stays.
-// Tested by: sensitivity_test.cpp
+// A gap ends  ..][launch phase p..q)[rest q..g1)op.  With another Lambda q moves, with another
+// kappa the rest changes between kernel_gap and dependency; everything before p stays. Tested by:
+// sensitivity_test.cpp
 #include "analysis/sensitivity.h"
 
 #include <algorithm>

@@ -112,8 +112,7 @@ Cause undecided_cause(const std::vector<RankAnalysis>& ranks, const RunMeans& me
 }
 
 TimeNs loss_in_step(LossGroup loss, const DeviceAnalysis& device, size_t step) {
-  const TimeNs offload =
-      step < device.offload_idle_ns.size() ? device.offload_idle_ns[step] : 0;
+  const TimeNs offload = step < device.offload_idle_ns.size() ? device.offload_idle_ns[step] : 0;
   const LossNs ns = at(losses_of(device.breakdowns[step], offload), loss);
   return loss == LossGroup::communication ? ns.hi_ns : ns.lo_ns;
 }
@@ -194,17 +193,15 @@ void settle(RunVerdict& verdict, const Outcome& outcome, const RunMeans& means) 
     verdict.kind = VerdictKind::none;
     verdict.loss = LossGroup::useful;
   } else {
-    verdict.kind =
-        d.kind == Decision::Kind::mixed ? VerdictKind::mixed : VerdictKind::dominant;
+    verdict.kind = d.kind == Decision::Kind::mixed ? VerdictKind::mixed : VerdictKind::dominant;
     verdict.loss = d.best;
     if (d.kind == Decision::Kind::mixed) {
       verdict.also = d.second;
       verdict.also_cause = cause_in(d.second);
     }
   }
-  verdict.cause = d.kind == Decision::Kind::only_hi && !outcome.unsplit
-                      ? Cause::comm_contention
-                      : cause_in(*verdict.loss);
+  verdict.cause = d.kind == Decision::Kind::only_hi && !outcome.unsplit ? Cause::comm_contention
+                                                                        : cause_in(*verdict.loss);
   verdict.wall = wall_of(*verdict.loss);
   const LossRow& row = at(verdict.losses, *verdict.loss);
   verdict.share_lo = row.lo_share;
@@ -252,10 +249,10 @@ RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   const bool sure = outcome.decision.kind == Decision::Kind::dominant ||
                     outcome.decision.kind == Decision::Kind::none ||
                     outcome.decision.kind == Decision::Kind::mixed;
-  verdict.confidence = outcome.unsplit
-                           ? Confidence::low
-                           : confidence_of(evidence, sure,
-                                           stable_constants(ranks, means, prices, outcome));
+  verdict.confidence =
+      outcome.unsplit
+          ? Confidence::low
+          : confidence_of(evidence, sure, stable_constants(ranks, means, prices, outcome));
   if (verdict.kind == VerdictKind::none)
     find_profiler_steps(ranks, verdict);
   else

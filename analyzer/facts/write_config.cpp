@@ -1,0 +1,79 @@
+// What the records show of the configuration; everything else is NULL until the user gives it.
+// Tested by: write_facts_test.cpp
+#include <map>
+#include <set>
+
+#include "facts/fact_writers.h"
+
+namespace ws {
+namespace {
+
+// Size of the named communicators of a kind; two sizes (expert and plain data parallelism) or none
+// are not an answer.
+std::optional<int64_t> group_size(const RunAnalysis& run, CommKind kind) {
+  std::set<int64_t> sizes;
+  for (const RankAnalysis& rank : run.ranks)
+    for (const Communicator& c : rank.communicators) {
+      if (!c.named || c.guessed || c.kind != kind) continue;
+      const auto members = static_cast<int64_t>(c.members.size());
+      if (const int64_t size = c.size > 0 ? c.size : members; size > 0) sizes.insert(size);
+    }
+  return sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
+}
+
+struct Dispatcher {
+  std::optional<std::string_view> type, backend;
+};
+
+Dispatcher dispatcher_of(const RunAnalysis& run) {
+  bool deepep = false, hybridep = false, all_to_all = false, other = false;
+  for (const RankAnalysis& rank : run.ranks) {
+    deepep |= rank.config.deepep;
+    hybridep |= rank.config.hybridep;
+    all_to_all |= rank.config.nccl_all_to_all_on_ep;
+    other |= rank.config.collectives_on_ep;
+  }
+  if (hybridep) return {"flex", "hybridep"};
+  if (deepep) return {"flex", "deepep"};
+  if (all_to_all) return {"alltoall", std::nullopt};
+  if (other) return {"allgather", std::nullopt};
+  return {};
+}
+
+std::optional<std::string> precision_of(const RunAnalysis& run) {
+  std::set<std::string> seen;
+  for (const RankAnalysis& rank : run.ranks)
+    seen.insert(rank.config.precisions.begin(), rank.config.precisions.end());
+  if (seen.empty()) return std::nullopt;
+  return seen.size() == 1 ? *seen.begin() : "mixed";
+}
+
+// 0 only where launches were recorded and none was a graph launch.
+std::optional<int64_t> cuda_graphs(const RunAnalysis& run) {
+  bool calls = false, graphs = false;
+  for (const RankAnalysis& rank : run.ranks) {
+    calls |= rank.has_api_records;
+    for (const DeviceAnalysis& device : rank.devices)
+      graphs |= device.evidence.cuda_graphs || device.counts.graph_launches > 0;
+  }
+  if (graphs) return 1;
+  return calls && !run.means.devices.empty() ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> write_config(const Database& db, const FactInput& in) {
+  const RunAnalysis& run = in.run;
+  const Dispatcher dispatcher = dispatcher_of(run);
+  constexpr std::optional<int64_t> kNotShown;
+  constexpr std::optional<std::string_view> kNotTold;
+  FactTable table(db, "fact_config");
+  table.row(kNotTold, group_size(run, CommKind::tp), group_size(run, CommKind::pp), kNotShown,
+            group_size(run, CommKind::cp), group_size(run, CommKind::ep), kNotShown,
+            group_size(run, CommKind::dp), kNotShown, kNotShown, kNotShown, dispatcher.type,
+            dispatcher.backend, kNotShown, kNotShown, kNotShown, kNotShown, kNotTold,
+            cuda_graphs(run), kNotShown, kNotShown, kNotShown, precision_of(run));
+  return table.result();
+}
+
+}  // namespace ws

@@ -1,0 +1,125 @@
+// Host and memory: one row each, means over devices. Tested by: write_facts_test.cpp
+#include <algorithm>
+
+#include "analysis/counted_steps.h"
+#include "analysis/phrases.h"
+#include "facts/fact_writers.h"
+
+namespace ws {
+namespace {
+
+// Mean over devices of what a device has, NULL when no device is there.
+template <class Get>
+std::optional<double> mean_real(const RunAnalysis& run, Get get) {
+  double sum = 0;
+  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
+    sum += static_cast<double>(get(device));
+  });
+  if (run.means.devices.empty()) return std::nullopt;
+  return sum / static_cast<double>(run.means.devices.size());
+}
+
+template <class Get>
+int64_t mean_int(const RunAnalysis& run, Get get) {
+  int64_t sum = 0;
+  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
+    sum += get(device);
+  });
+  return run.means.devices.empty()
+             ? 0
+             : rounded(sum, static_cast<int64_t>(run.means.devices.size()));
+}
+
+template <class Get>
+int64_t largest(const RunAnalysis& run, Get get) {
+  int64_t out = INT64_MIN;
+  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
+    out = std::max<int64_t>(out, get(device));
+  });
+  return out;
+}
+
+std::optional<int64_t> positive(int64_t v) {
+  return v > 0 ? std::optional(v) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> write_host(const Database& db, const FactInput& in) {
+  const RunAnalysis& run = in.run;
+  const bool devices = !run.means.devices.empty();
+  bool calls = false;
+  for (const RankAnalysis& rank : run.ranks) calls |= rank.has_api_records;
+  // Without recorded API calls their counts are not known; kernels are.
+  const auto count = [&](double StepCounts::*field) {
+    return calls ? mean_real(run, [&](const DeviceAnalysis& d) { return d.counts.*field; })
+                 : std::nullopt;
+  };
+  const auto time = [&](TimeNs StepCounts::*field) {
+    return mean_int(run, [&](const DeviceAnalysis& d) { return d.counts.*field; });
+  };
+  const auto known_time = [&](TimeNs StepCounts::*field) {
+    return calls && devices ? std::optional(time(field)) : std::nullopt;
+  };
+  FactTable table(db, "fact_host");
+  table.row(mean_real(run, [](const DeviceAnalysis& d) { return d.counts.kernels; }),
+            count(&StepCounts::launches), count(&StepCounts::graph_launches),
+            count(&StepCounts::api_calls), count(&StepCounts::syncs),
+            mean_real(run, [](const DeviceAnalysis& d) { return d.counts.small_d2h; }),
+            count(&StepCounts::alloc_calls), positive(time(&StepCounts::mean_kernel_ns)),
+            positive(time(&StepCounts::launch_spacing_ns)), known_time(&StepCounts::sync_host_ns),
+            known_time(&StepCounts::run_ahead_p10_ns), positive(time(&StepCounts::host_marker_ns)),
+            devices ? std::optional(largest(run,
+                                            [](const DeviceAnalysis& d) {
+                                              return d.counts.steps_with_pause;
+                                            }))
+                    : std::nullopt);
+  return table.result();
+}
+
+Result<void> write_memory(const Database& db, const FactInput& in) {
+  const RunAnalysis& run = in.run;
+  const TimeNs step = run.means.step_ns();
+  const Breakdown& p = run.means.mean;
+  const auto mean = [&](auto MemoryRow::*field) {
+    return mean_int(run, [&](const DeviceAnalysis& d) { return d.memory.*field; });
+  };
+  const auto most = [&](int64_t MemoryRow::*field) {
+    return largest(run, [&](const DeviceAnalysis& d) { return d.memory.*field; });
+  };
+  const int64_t capacity = std::max<int64_t>(0, most(&MemoryRow::capacity_bytes));
+  const int64_t reserved = most(&MemoryRow::peak_reserved_bytes);
+  const int64_t allocated = most(&MemoryRow::peak_allocated_bytes);
+  double estimated = 0;
+  TimeNs staging = 0;
+  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& d, const DeviceMeans&) {
+    estimated = std::max(estimated, d.memory.recompute_estimated_share);
+    staging += d.evidence.staging_ns;
+  });
+  const auto devices = static_cast<int64_t>(run.means.devices.size());
+  if (devices > 0) staging = rounded(staging, devices);
+  const bool counted_only = p[Leaf::recompute] == 0 && estimated > 0;
+  const double pageable = mean_real(run, [](const DeviceAnalysis& d) {
+                            return d.counts.pageable_copies;
+                          }).value_or(0);
+  const TimeNs exposed = p[Leaf::copy_h2d] + p[Leaf::copy_d2h] + staging;
+  const TimeNs pageable_ns = mean(&MemoryRow::pageable_ns);
+  const int64_t pageable_bytes = mean(&MemoryRow::pageable_bytes);
+  FactTable table(db, "fact_memory");
+  table.row(
+      positive(capacity), allocated >= 0 ? std::optional(allocated) : std::nullopt,
+      reserved >= 0 ? std::optional(reserved) : std::nullopt,
+      reserved >= 0 && capacity > 0 ? std::optional(1.0 - ratio(reserved, capacity)) : std::nullopt,
+      reserved > 0 && allocated >= 0 ? std::optional(ratio(reserved - allocated, reserved))
+                                     : std::nullopt,
+      counted_only ? estimated : ratio(p[Leaf::recompute], step), counted_only,
+      ratio(p[Leaf::copy_offload], step), ratio(mean(&MemoryRow::offload_idle_ns), step),
+      mean(&MemoryRow::offload_bytes), ratio(p[Leaf::idle_alloc], step),
+      mean(&MemoryRow::h2d_bytes), mean(&MemoryRow::d2h_bytes), ratio(p[Leaf::copy_h2d], step),
+      ratio(p[Leaf::copy_d2h], step), pageable, pageable_bytes,
+      pageable > 0 ? ratio(exposed, step) : 0.0,
+      pageable_ns > 0 ? std::optional(ratio(pageable_bytes, pageable_ns)) : std::nullopt);
+  return table.result();
+}
+
+}  // namespace ws

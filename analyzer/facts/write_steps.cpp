@@ -1,0 +1,89 @@
+// Tested by: write_facts_test.cpp
+#include "analysis/counted_steps.h"
+#include "analysis/phrases.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "facts/fact_writers.h"
+
+namespace ws {
+namespace {
+
+// Why a step is not in the means, else what an outlier has more of than the mean.
+std::optional<std::string> note_of(const Step& step, const Breakdown& p, const Breakdown& mean) {
+  if (!step.why_left_out.empty()) return one_line(step.why_left_out);
+  if (!step.outlier) return std::nullopt;
+  size_t most = 0;
+  for (size_t i = 1; i < kLeafCount; ++i)
+    if (p.ns[i] - mean.ns[i] > p.ns[most] - mean.ns[most]) most = i;
+  const TimeNs excess = p.ns[most] - mean.ns[most];
+  if (excess <= 0) return "shorter than the others";
+  return fmt::format("{} more of {} than the mean", duration(excess), name_of(leaf_at(most)));
+}
+
+void write_leaves(FactTable& table, int32_t rank, int32_t device, int64_t step,
+                  const Breakdown& p) {
+  for (size_t i = 0; i < kLeafCount; ++i)
+    if (p.ns[i] != 0) table.row(rank, device, step, name_of(leaf_at(i)), p.ns[i]);
+}
+
+}  // namespace
+
+Result<void> write_ranks(const Database& db, const FactInput& in) {
+  FactTable ranks(db, "fact_rank"), leaves(db, "fact_rank_leaf");
+  for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
+                              const DeviceMeans& means) {
+    constexpr std::optional<int64_t> kNotMeasured;  // clocks and lateness need matched collectives
+    ranks.row(rank.rank, device.device, shown_host(in, rank), name_of(rank.rank_source),
+              device.gpu.empty() ? std::nullopt : std::optional(device.gpu), kNotMeasured,
+              kNotMeasured, device.constants.launch_latency_ns, device.constants.kernel_gap_ns,
+              means.mean.total(), kNotMeasured, device.ops, device.ops_with_launch);
+    for (size_t i = 0; i < kLeafCount; ++i)
+      if (means.mean.ns[i] != 0)
+        leaves.row(rank.rank, device.device, name_of(leaf_at(i)), means.mean.ns[i]);
+  });
+  if (auto ok = ranks.result(); !ok) return ok;
+  return leaves.result();
+}
+
+Result<void> write_steps(const Database& db, const FactInput& in) {
+  FactTable steps(db, "fact_step"), leaves(db, "fact_step_leaf");
+  for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
+                              const DeviceMeans& means) {
+    for (size_t i = 0; i < device.steps.size(); ++i) {
+      const Step& step = device.steps[i];
+      WS_CHECK(device.breakdowns[i].total() == step.window.length());
+      const bool counted = step.complete && step.steady && rank.step_origin != StepOrigin::whole;
+      steps.row(rank.rank, device.device, step.index, one_line(step.name), step.window.begin_ns,
+                step.window.end_ns, counted, step.complete, step.outlier,
+                note_of(step, device.breakdowns[i], means.mean));
+      write_leaves(leaves, rank.rank, device.device, step.index, device.breakdowns[i]);
+    }
+  });
+  if (auto ok = steps.result(); !ok) return ok;
+  return leaves.result();
+}
+
+Result<void> write_losses(const Database& db, const FactInput& in) {
+  const RunMeans& means = in.run.means;
+  const TimeNs step = means.step_ns();
+  FactTable leaves(db, "fact_leaf"), losses(db, "fact_loss"), texts(db, "fact_verdict_text");
+  for (size_t i = 0; i < kLeafCount; ++i)
+    leaves.row(name_of(leaf_at(i)), means.mean.ns[i], means.total.ns[i],
+               ratio(means.mean.ns[i], step));
+  for (size_t g = 0; g < kLossGroupCount; ++g) {
+    const LossRow& row = in.run.verdict.losses[g];
+    losses.row(name_of(static_cast<LossGroup>(g)), row.ns.lo_ns, row.ns.hi_ns, row.lo_share,
+               row.hi_share, row.price ? std::optional(row.price->lo) : std::nullopt,
+               row.price ? std::optional(row.price->hi) : std::nullopt, name_of(row.cause));
+  }
+  int64_t position = 0;
+  for (const std::string& text : in.run.verdict.why) texts.row("why", position++, one_line(text));
+  position = 0;
+  for (const std::string& text : in.run.verdict.missing)
+    texts.row("missing", position++, one_line(text));
+  for (const FactTable* table : {&leaves, &losses, &texts})
+    if (auto ok = table->result(); !ok) return ok;
+  return {};
+}
+
+}  // namespace ws

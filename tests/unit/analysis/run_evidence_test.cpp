@@ -1,0 +1,148 @@
+// Too little to judge: every rule, one case that trips it and its nearest case that does not.
+#include "analysis/run_evidence.h"
+
+#include <functional>
+
+#include "support/catch.h"
+#include "unit/analysis/made_rank.h"
+
+namespace ws {
+namespace {
+
+const made::Leaves kBusy = {{Leaf::gemm, 950'000}, {Leaf::idle_launch, 50'000}};
+
+RankAnalysis busy(int steady = 6) { return made::rank(made::device(made::leaves(kBusy), steady)); }
+
+void stretch(DeviceAnalysis& device, size_t step, TimeNs ns) {
+  device.breakdowns[step][Leaf::gemm] += ns;
+  device.steps[step].window.end_ns += ns;
+}
+
+struct Row {
+  const char* name;
+  RankAnalysis rank;
+  std::optional<Cause> cause;
+};
+
+RankAnalysis with(RankAnalysis rank, const std::function<void(DeviceAnalysis&)>& change) {
+  change(rank.devices[0]);
+  return rank;
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> out;
+  out.push_back({"enough", busy(), std::nullopt});
+  RankAnalysis cpu = busy();
+  cpu.devices.clear();
+  out.push_back({"no device record", cpu, Cause::no_gpu_events});
+  RankAnalysis whole = busy(0);
+  whole.step_origin = StepOrigin::whole;
+  whole.devices[0].steps[0].steady = true;
+  out.push_back({"no step found", whole, Cause::too_few_steps});
+  out.push_back({"all steps cut",
+                 with(busy(0), [](DeviceAnalysis& d) { d.steps[0].complete = false; }),
+                 Cause::too_few_steps});
+  out.push_back({"one step, the first", busy(0), Cause::only_warmup});
+  out.push_back({"one step, a later one",
+                 with(busy(0), [](DeviceAnalysis& d) { d.steps[0].index = 7; }),
+                 Cause::too_few_steps});
+  out.push_back({"two equal steps",
+                 with(busy(1), [](DeviceAnalysis& d) { d.steps[0].steady = true; }), std::nullopt});
+  out.push_back({"two steps that differ",
+                 with(busy(2), [](DeviceAnalysis& d) { stretch(d, 2, 300'000); }),
+                 Cause::too_few_steps});
+  out.push_back({"four steps that still fall",
+                 with(busy(4),
+                      [](DeviceAnalysis& d) {
+                        stretch(d, 1, 300'000);
+                        stretch(d, 2, 200'000);
+                        stretch(d, 3, 100'000);
+                      }),
+                 Cause::only_warmup});
+  out.push_back({"five steps may differ",
+                 with(busy(5), [](DeviceAnalysis& d) { stretch(d, 2, 300'000); }), std::nullopt});
+  out.push_back({"within 10 %", with(busy(2), [](DeviceAnalysis& d) { stretch(d, 2, 90'000); }),
+                 std::nullopt});
+  const auto load_code = [](int steps) {
+    return [steps](DeviceAnalysis& d) {
+      for (int i = 0; i < steps; ++i) {
+        d.breakdowns[static_cast<size_t>(i)][Leaf::gemm] -= 80'000;
+        d.breakdowns[static_cast<size_t>(i)][Leaf::idle_jit] += 80'000;
+      }
+    };
+  };
+  out.push_back({"code loading in most steps", with(busy(), load_code(4)), Cause::only_warmup});
+  out.push_back({"code loading in some steps", with(busy(), load_code(3)), std::nullopt});
+  out.push_back({"records lost",
+                 with(busy(), [](DeviceAnalysis& d) { d.launches_without_op = 46; }),
+                 Cause::records_lost});
+  out.push_back({"few records lost",
+                 with(busy(), [](DeviceAnalysis& d) { d.launches_without_op = 45; }),
+                 std::nullopt});
+  out.push_back({"launches missing",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.step_ops_with_launch = 854; }),
+                 Cause::records_lost});
+  out.push_back({"few launches missing",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.step_ops_with_launch = 855; }),
+                 std::nullopt});
+  out.push_back({"a record over several steps",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.ops_over_steps = 1; }),
+                 Cause::records_lost});
+  out.push_back({"a graph over several steps",
+                 with(busy(),
+                      [](DeviceAnalysis& d) {
+                        d.evidence.ops_over_steps = 1;
+                        d.evidence.opaque_ns = 400'000;
+                      }),
+                 Cause::graph_level_trace});
+  out.push_back({"half the step is opaque",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.opaque_ns = 500'000; }),
+                 Cause::graph_level_trace});
+  out.push_back({"a little is opaque",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.opaque_ns = 90'000; }),
+                 std::nullopt});
+  out.push_back({"enough is opaque to hide a wall",
+                 with(busy(), [](DeviceAnalysis& d) { d.evidence.opaque_ns = 300'000; }),
+                 Cause::graph_level_trace});
+  return out;
+}
+
+TEST_CASE("too little to judge") {
+  for (const Row& row : rows()) {
+    const RunVerdict v = made::verdict(row.rank);
+    INFO(row.name);
+    CHECK((v.kind == VerdictKind::insufficient) == row.cause.has_value());
+    if (!row.cause) continue;
+    CHECK(v.cause == *row.cause);
+    CHECK_FALSE(v.loss);
+    CHECK_FALSE(v.wall);
+    CHECK(v.confidence == Confidence::low);
+    REQUIRE_FALSE(v.why.empty());
+    REQUIRE_FALSE(v.missing.empty());
+    CHECK(v.missing[0].size() > 20);
+  }
+}
+
+TEST_CASE("a job is parallel by its world size, its groups or its collectives") {
+  const auto parallel = [](const RankAnalysis& rank) {
+    return evidence_of({rank}, means_of({rank})).single_rank;
+  };
+  CHECK_FALSE(parallel(busy()));
+  RankAnalysis world = busy();
+  world.world_size = 2;
+  CHECK(parallel(world));
+  RankAnalysis group = busy();
+  group.communicators.push_back(
+      {"TENSOR_MODEL_PARALLEL_GROUP", {0, 1}, 2, CommKind::tp, true, false});
+  CHECK(parallel(group));
+  RankAnalysis collective = busy();
+  collective.devices[0].collectives.push_back(
+      made::collective(CommKind::other, CollectiveOp::all_reduce, 6));
+  CHECK(parallel(collective));
+  // One process that drives both members needs no peer.
+  group.devices.push_back(group.devices[0]);
+  CHECK_FALSE(parallel(group));
+}
+
+}  // namespace
+}  // namespace ws
