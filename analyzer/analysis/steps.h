@@ -31,7 +31,8 @@ struct StepsResult {
 StepsResult find_steps(const Trace& trace, const OpLabels& labels, const StepOptions& options);
 
 // Marks complete steps steady or not by duration and by what the excess consists of (section 2).
-// breakdowns: one per step.
+// breakdowns: one per step. find_steps leaves the name of a pause of the run inside a step
+// ("checkpoint", "evaluation") in why_left_out; it stays there only if the step is left out for it.
 void choose_steady(std::vector<Step>& steps, const std::vector<Breakdown>& breakdowns,
                    Notes& notes);
 

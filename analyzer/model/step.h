@@ -18,6 +18,7 @@ struct Step {
   bool steady = true;    // counted in the means
   bool outlier = false;
   std::string why_left_out;  // "first of several", "profiler overhead", ... when not steady
+  bool warm = false;         // steps before it were recorded but not selected: not a warm-up
 };
 
 // Exclusive and exhaustive: the leaves sum to the window, always.

@@ -1,0 +1,321 @@
+// Anchors in their order, then windows per device: the host's ranges shifted to where the device
+// really passes from one step to the next, or times of the device itself.
+// Tested by: steps_test.cpp
+#include "analysis/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/kernel_period.h"
+#include "analysis/range_names.h"
+#include "analysis/step_anchors.h"
+#include "base/text.h"
+
+namespace ws {
+namespace {
+
+Interval device_span(const Trace& trace, size_t device) {
+  Interval span{INT64_MAX, INT64_MIN};
+  for (uint32_t i : trace.ops_by_device[device]) {
+    span.begin_ns = std::min(span.begin_ns, trace.ops.begin_ns[i]);
+    span.end_ns = std::max(span.end_ns, trace.ops.end_ns[i]);
+  }
+  return span;
+}
+
+bool has_ops(const Trace& trace, size_t device) {
+  return device < trace.ops_by_device.size() && !trace.ops_by_device[device].empty();
+}
+
+// Numbers of the names where they rise, else 0, 1, 2 ...
+std::vector<Step> named_steps(const Trace& trace, const std::vector<HostStep>& host,
+                              const std::vector<Interval>& windows) {
+  bool numbered = true;
+  for (size_t i = 0; i < host.size(); ++i) {
+    numbered = numbered && host[i].number >= 0 && (i == 0 || host[i].number > host[i - 1].number);
+  }
+  std::vector<Step> out;
+  for (size_t i = 0; i < host.size(); ++i) {
+    Step s;
+    s.index = numbered ? host[i].number : static_cast<int64_t>(i);
+    s.name = one_line(trace.strings[host[i].name]);
+    if (s.name.empty()) s.name = fmt::format("step {}", i);
+    s.window = windows[i];
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+std::vector<Interval> host_windows(const std::vector<HostStep>& host) {
+  std::vector<Interval> out;
+  for (const HostStep& h : host) out.push_back({h.begin_ns, h.end_ns});
+  return out;
+}
+
+std::vector<Step> steps_between(const std::vector<TimeNs>& boundaries) {
+  std::vector<Step> out;
+  for (size_t i = 0; i + 1 < boundaries.size(); ++i) {
+    Step s;
+    s.index = static_cast<int64_t>(i);
+    s.name = fmt::format("step {}", i);
+    s.window = {boundaries[i], boundaries[i + 1]};
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+std::vector<Step> whole_step(Interval span) {
+  Step s;
+  s.name = "whole";
+  s.window = span;
+  return {s};
+}
+
+// Counts of device records that begin in each step.
+std::vector<size_t> ops_in(const Trace& trace, size_t device, const std::vector<Step>& steps) {
+  std::vector<size_t> out;
+  const auto& rows = trace.ops_by_device[device];  // in order of begin
+  const auto first_at = [&](TimeNs t) {
+    return std::lower_bound(rows.begin(), rows.end(), t,
+                            [&](uint32_t i, TimeNs v) { return trace.ops.begin_ns[i] < v; });
+  };
+  for (const Step& s : steps) {
+    const auto lo = first_at(s.window.begin_ns), hi = first_at(s.window.end_ns);
+    out.push_back(hi > lo ? static_cast<size_t>(hi - lo) : 0);
+  }
+  return out;
+}
+
+// A step without device records although others have some is cut; so is one that lost half of them
+// in a file that says it lost records.
+int64_t mark_incomplete(const Trace& trace, size_t device, std::vector<Step>& steps) {
+  const std::vector<size_t> counts = ops_in(trace, device, steps);
+  std::vector<size_t> sorted = counts;
+  std::sort(sorted.begin(), sorted.end());
+  const bool lossy = trace.notes.count(NoteCode::records_lost) > 0 ||
+                     trace.notes.count(NoteCode::zero_timestamp) > 0 ||
+                     trace.notes.count(NoteCode::truncated_file) > 0;
+  if (sorted.empty() || sorted.back() == 0) return 0;
+  const size_t least = lossy ? std::max<size_t>(1, sorted[sorted.size() / 2] / 2) : 1;
+  int64_t cut = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (counts[i] >= least && steps[i].window.length() > 0) continue;
+    steps[i].complete = steps[i].steady = false;
+    steps[i].why_left_out = "cut by the recording";
+    ++cut;
+  }
+  return cut;
+}
+
+// Checkpoints and evaluations that take at least a tenth of a step, as a hint for choose_steady.
+void mark_pauses(const Trace& trace, std::vector<Step>& steps) {
+  if (steps.size() < 2) return;
+  std::vector<int8_t> asked(trace.strings.size(), -1);
+  const HostRanges& r = trace.ranges;
+  for (size_t i = 0; i < r.size(); ++i) {
+    if (r.source[i] != RangeSource::nvtx && r.source[i] != RangeSource::nvtx_start_end &&
+        r.source[i] != RangeSource::user_annotation)
+      continue;
+    const std::string_view name = trace.strings[r.name[i]];
+    int8_t& is_pause = asked[row(r.name[i])];
+    if (is_pause < 0) is_pause = name.size() <= 256 && pause_name(name) ? 1 : 0;
+    if (is_pause == 0) continue;
+    auto step = std::upper_bound(
+        steps.begin(), steps.end(), r.begin_ns[i],
+        [](TimeNs t, const Step& s) { return t < s.window.end_ns; });  // first that ends later
+    for (int n = 0; step != steps.end() && n < 2; ++step, ++n) {
+      const TimeNs shared = std::min(r.end_ns[i], step->window.end_ns) -
+                            std::max(r.begin_ns[i], step->window.begin_ns);
+      if (shared > 0 && 10 * shared >= step->window.length() && step->complete)
+        step->why_left_out = *pause_name(name);
+    }
+  }
+}
+
+struct Selection {
+  const StepOptions& options;
+  bool keeps(const Step& s) const {
+    if (options.steps && (s.index < options.steps->first || s.index > options.steps->second))
+      return false;
+    return !options.time ||
+           (s.window.begin_ns >= options.time->begin_ns && s.window.end_ns <= options.time->end_ns);
+  }
+  void apply(std::vector<Step>& steps) const {
+    bool left_out_before = false;
+    std::vector<Step> kept;
+    for (Step& s : steps) {
+      if (keeps(s)) {
+        s.warm = s.warm || left_out_before;
+        kept.push_back(std::move(s));
+      } else if (kept.empty()) {
+        left_out_before = true;
+      }
+    }
+    steps = std::move(kept);
+  }
+  Interval clip(Interval span) const {
+    if (!options.time) return span;
+    return {std::clamp(span.begin_ns, options.time->begin_ns, options.time->end_ns),
+            std::clamp(span.end_ns, options.time->begin_ns, options.time->end_ns)};
+  }
+  std::string text() const {
+    std::string out;
+    if (options.steps)
+      out = fmt::format("steps {} to {}", options.steps->first, options.steps->second);
+    if (options.time) {
+      out += fmt::format("{}time {} to {} ns", out.empty() ? "" : ", ", options.time->begin_ns,
+                         options.time->end_ns);
+    }
+    return out;
+  }
+};
+
+size_t busiest_device(const Trace& trace) {
+  size_t best = 0;
+  for (size_t d = 0; d < trace.ops_by_device.size(); ++d) {
+    if (trace.ops_by_device[d].size() > trace.ops_by_device[best].size()) best = d;
+  }
+  return best;
+}
+
+// Steps that no host range announces; never in files whose records are blurred or incomplete.
+std::vector<TimeNs> repeated_boundaries(const Trace& trace, const OpLabels& labels, size_t device,
+                                        StepOrigin& origin) {
+  const auto id = static_cast<DeviceId>(device);
+  auto out = optimizer_bursts(trace, labels, id);
+  origin = StepOrigin::optimizer_burst;
+  if (!out.empty()) return out;
+  origin = StepOrigin::kernel_period;
+  const Notes& n = trace.notes;
+  if (trace.tick_ns > 1 || n.count(NoteCode::records_lost) > 0 ||
+      n.count(NoteCode::zero_timestamp) > 0 || n.count(NoteCode::truncated_file) > 0)
+    return {};
+  return kernel_periods(trace, labels, id);
+}
+
+TimeNs median_length(const std::vector<TimeNs>& boundaries) {
+  std::vector<TimeNs> lengths;
+  for (size_t i = 0; i + 1 < boundaries.size(); ++i)
+    lengths.push_back(boundaries[i + 1] - boundaries[i]);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return *middle;
+}
+
+// The second opinion of the collectives on steps that were found by repetition.
+void cross_check(TimeNs length_ns, TimeNs collective_ns, StepsResult& out) {
+  if (collective_ns <= 0 || 50 * std::abs(length_ns - collective_ns) <= length_ns) return;
+  out.notes.add(NoteCode::steps_disagree, {}, 1,
+                fmt::format("{}: {:.3f} ms, collectives repeat every {:.3f} ms",
+                            name_of(out.origin), static_cast<double>(length_ns) * 1e-6,
+                            static_cast<double>(collective_ns) * 1e-6));
+}
+
+class Finder {
+ public:
+  Finder(const Trace& trace, const OpLabels& labels, const StepOptions& options)
+      : trace_(trace), labels_(labels), options_(options), selection_{options} {
+    out_.by_device.resize(trace.devices.size());
+  }
+
+  StepsResult run() {
+    const auto anchor = find_host_anchor(trace_, labels_, options_.range_name);
+    if (!options_.range_name.empty() && (!anchor || anchor->origin != StepOrigin::user_range)) {
+      out_.notes.add(NoteCode::selection, {}, 1,
+                     fmt::format("no range is named '{}'", one_line(options_.range_name)));
+    }
+    if (anchor) from_host(*anchor);
+    if (options_.window == StepWindow::whole) {
+      whole(true);
+    } else if (!anchor && !from_repetition()) {
+      out_.notes.add(NoteCode::steps_unknown);
+      whole(false);
+    }
+    if (options_.time && nothing_kept()) whole(false);
+    if (cut_ > 0) out_.notes.add(NoteCode::step_incomplete, {}, cut_);
+    if (!selection_.text().empty()) out_.notes.add(NoteCode::selection, {}, 1, selection_.text());
+    return std::move(out_);
+  }
+
+ private:
+  void from_host(const HostAnchor& anchor) {
+    out_.origin = anchor.origin;
+    const AnnouncedSteps& host =
+        thread_of_device(trace_, anchor, static_cast<DeviceId>(busiest_device(trace_)));
+    out_.host_steps = named_steps(trace_, host.steps, host_windows(host.steps));
+    selection_.apply(out_.host_steps);
+    for (size_t d = 0; d < out_.by_device.size(); ++d) {
+      if (!has_ops(trace_, d)) continue;
+      const auto id = static_cast<DeviceId>(d);
+      const AnnouncedSteps& announced = thread_of_device(trace_, anchor, id);
+      finish(d, named_steps(trace_, announced.steps,
+                            options_.window == StepWindow::host
+                                ? host_windows(announced.steps)
+                                : device_windows(trace_, labels_, id, announced.steps)));
+    }
+  }
+
+  bool from_repetition() {
+    if (trace_.ops.size() == 0) return false;
+    const size_t main = busiest_device(trace_);
+    StepOrigin origin{};
+    const auto boundaries = repeated_boundaries(trace_, labels_, main, origin);
+    if (boundaries.empty()) return false;
+    out_.origin = origin;
+    for (size_t d = 0; d < out_.by_device.size(); ++d) {
+      if (!has_ops(trace_, d)) continue;
+      // Devices of one process step together: one that does not repeat takes the main one's times.
+      StepOrigin own_origin{};
+      auto own = d == main ? boundaries : repeated_boundaries(trace_, labels_, d, own_origin);
+      if (d != main && (own_origin != origin || own.size() != boundaries.size())) own = boundaries;
+      finish(d, steps_between(own));
+    }
+    return true;
+  }
+
+  void whole(bool asked) {
+    out_.origin = StepOrigin::whole;
+    const Interval span = recorded_span(trace_);
+    for (size_t d = 0; d < out_.by_device.size(); ++d) {
+      if (has_ops(trace_, d))
+        out_.by_device[d] = whole_step(selection_.clip(asked ? device_span(trace_, d) : span));
+    }
+  }
+
+  bool nothing_kept() const {
+    return std::all_of(out_.by_device.begin(), out_.by_device.end(),
+                       [](const std::vector<Step>& s) { return s.empty(); });
+  }
+
+  void finish(size_t device, std::vector<Step> steps) {
+    cut_ = std::max(cut_, mark_incomplete(trace_, device, steps));
+    mark_pauses(trace_, steps);
+    selection_.apply(steps);
+    out_.by_device[device] = std::move(steps);
+  }
+
+  const Trace& trace_;
+  const OpLabels& labels_;
+  const StepOptions& options_;
+  const Selection selection_;
+  StepsResult out_;
+  int64_t cut_ = 0;
+};
+
+}  // namespace
+
+StepsResult find_steps(const Trace& trace, const OpLabels& labels, const StepOptions& options) {
+  StepsResult out = Finder(trace, labels, options).run();
+  if (out.origin == StepOrigin::optimizer_burst || out.origin == StepOrigin::kernel_period) {
+    const size_t main = busiest_device(trace);
+    std::vector<TimeNs> boundaries;
+    for (const Step& s : out.by_device[main]) boundaries.push_back(s.window.begin_ns);
+    if (boundaries.size() >= 2)
+      cross_check(median_length(boundaries),
+                  collective_period(trace, labels, static_cast<DeviceId>(main)), out);
+  }
+  return out;
+}
+
+}  // namespace ws
