@@ -1,0 +1,168 @@
+#include "import/registry.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "import/file_head.h"
+#include "support/catch.h"
+#include "support/nsys_file.h"
+
+using namespace ws;
+using namespace ws::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() : path(temporary_path("")) { fs::create_directory(path); }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string add(const std::string& name, std::string_view content) const {
+    std::ofstream(path + "/" + name, std::ios::binary) << content;
+    return path + "/" + name;
+  }
+  std::string add_export(const std::string& name) const {
+    NsysFile file;
+    file.add(NsysKernel{20, 30, "gemm", 1});
+    fs::copy_file(file.finish(), path + "/" + name);
+    return path + "/" + name;
+  }
+  std::string path;
+};
+
+std::string refusal_of(const std::string& path) {
+  const Result<std::vector<Trace>> traces = read_file(path);
+  REQUIRE_FALSE(traces.has_value());
+  const std::string& message = traces.error().message;
+  CHECK(message.find(path) == 0);
+  CHECK(message.find('\n') == std::string::npos);
+  return message;
+}
+
+std::string gzipped(const std::string& path, std::string_view content) {
+  gzFile out = gzopen(path.c_str(), "wb");
+  gzwrite(out, content.data(), static_cast<unsigned>(content.size()));
+  gzclose(out);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("what is not a trace is refused with its reason") {
+  const Folder folder;
+  struct Row {
+    std::string_view content, expected;
+  };
+  using namespace std::string_view_literals;
+  const Row rows[] = {
+      {"", "empty file"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git lfs pull"},
+      {"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"sv, "AppleDouble"},
+      {"PK\x03\x04zip", "zip archive"},
+      {"<!DOCTYPE html>", "HTML"},
+      {"\x13\x37NSYS-REP-like", "nsys export --type=sqlite"},
+      {"0 1 2 3", "found neither"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.expected);
+    CHECK(refusal_of(folder.add("x.sqlite", row.content)).find(row.expected) != std::string::npos);
+  }
+  CHECK(refusal_of(folder.add("zeros.sqlite", std::string(8192, '\0')))
+            .find("the export did not finish, run nsys export again") != std::string::npos);
+  CHECK(refusal_of(folder.path).find("found a folder") != std::string::npos);
+  CHECK(refusal_of(folder.path + "/absent").find("No such file") != std::string::npos);
+  CHECK(refusal_of("/dev/null").find("device or pipe") != std::string::npos);
+  CHECK(refusal_of(folder.add("x.gz", "\x1f\x8bnot gzip")).find("gzip") != std::string::npos);
+}
+
+TEST_CASE("a pipe is refused, not waited for") {
+  const Folder folder;
+  const std::string pipe = folder.path + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(refusal_of(pipe).find("device or pipe") != std::string::npos);
+}
+
+TEST_CASE("databases of other tools are named") {
+  struct Row {
+    const char* table;
+    std::string_view expected;
+  };
+  const Row rows[] = {{"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "an nvprof database"},
+                      {"read_only_op_instances", "a DLProf database"},
+                      {"STR_TABLE", "a hipprof database"},
+                      {"books", "another SQLite database"}};
+  const std::string path = temporary_path(".db");
+  for (const Row& row : rows) {
+    {
+      const Result<Database> db = Database::open(path, Database::Mode::create);
+      REQUIRE(db->exec(std::string("CREATE TABLE ") + row.table + " (a)").has_value());
+    }
+    CHECK(refusal_of(path).find(row.expected) != std::string::npos);
+    fs::remove(path);
+  }
+}
+
+TEST_CASE("heads are inflated, over member borders too, and never more than the limit") {
+  const Folder folder;
+  const std::string one = gzipped(folder.path + "/a.gz", "first ");
+  gzipped(folder.path + "/b.gz", "second");
+  std::ifstream more(folder.path + "/b.gz", std::ios::binary);
+  std::ofstream(one, std::ios::binary | std::ios::app) << more.rdbuf();
+  const Result<FileHead> head = read_head(one);
+  REQUIRE(head.has_value());
+  CHECK(head->gzip);
+  CHECK(head->bytes == "first second");
+  const std::string big = gzipped(folder.path + "/big.gz", std::string(1'000'000, 'x'));
+  CHECK(read_head(big)->bytes.size() == kHeadBytes);
+  CHECK(read_head(folder.add("plain", std::string(100'000, 'x')))->bytes.size() == kHeadBytes);
+}
+
+TEST_CASE("a folder gives its traces in natural order and counts the rest") {
+  const Folder folder;
+  for (const char* name : {"rank10.sqlite", "rank2.sqlite", "rank1.dat"}) folder.add_export(name);
+  folder.add("notes.txt", "hello");
+  folder.add("rank2.nsys-rep", "NVIDIA Tegra Profiler Report 2025");
+  fs::create_directory(folder.path + "/below");
+  fs::copy_file(folder.path + "/rank2.sqlite", folder.path + "/below/rank3.sqlite");
+  Notes notes;
+  const Result<std::vector<std::string>> inputs = list_inputs({folder.path}, notes);
+  REQUIRE(inputs.has_value());
+  CHECK(*inputs == std::vector<std::string>{folder.path + "/rank1.dat",
+                                            folder.path + "/rank2.sqlite",
+                                            folder.path + "/rank10.sqlite"});
+  CHECK(notes.count(NoteCode::file_skipped) == 2);  // the text, and the report of rank2.sqlite
+}
+
+TEST_CASE("named files must be traces; a folder must hold one") {
+  const Folder folder;
+  const std::string text = folder.add("notes.txt", "hello");
+  Notes notes;
+  CHECK_FALSE(list_inputs({text}, notes).has_value());
+  CHECK_FALSE(list_inputs({folder.path + "/absent"}, notes).has_value());
+  const Result<std::vector<std::string>> none = list_inputs({folder.path}, notes);
+  REQUIRE_FALSE(none.has_value());
+  CHECK(none.error().message.find("found none among 1 files") != std::string::npos);
+  const std::string trace = folder.add_export("a.sqlite");
+  const Result<std::vector<std::string>> both = list_inputs({trace, folder.path}, notes);
+  REQUIRE(both.has_value());
+  CHECK(*both == std::vector<std::string>{trace});
+}
+
+TEST_CASE("names compare as people count") {
+  CHECK(natural_less("rank2", "rank10"));
+  CHECK_FALSE(natural_less("rank10", "rank2"));
+  CHECK(natural_less("rank2.a", "rank2.b"));
+  CHECK(natural_less("a", "b"));
+  CHECK(natural_less("a", "a1"));
+  CHECK(natural_less("rank007", "rank8"));
+  CHECK(natural_less("rank01", "rank1"));
+  CHECK_FALSE(natural_less("rank1", "rank01"));
+  CHECK_FALSE(natural_less("x", "x"));
+  CHECK(natural_less("r99999999999999999999998", "r99999999999999999999999"));
+}
