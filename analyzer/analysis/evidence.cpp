@@ -49,8 +49,8 @@ int64_t ops_over_steps(const Trace& trace, DeviceId device, const std::vector<St
 // Launch calls inside the hull of the counted steps that launched nothing that was recorded. What
 // a thread launched after its last recorded launch was only cut off, and driver calls inside
 // runtime calls are the same launch.
-void count_launches(const Trace& trace, const HostStates& host, DeviceId device,
-                    std::span<const Interval> windows, DeviceAnalysis& out) {
+void count_launches(const Trace& trace, DeviceId device, std::span<const Interval> windows,
+                    DeviceAnalysis& out) {
   if (windows.empty()) return;
   std::vector<bool> used(trace.calls.size(), false);
   std::vector<uint32_t> last_used(trace.threads.size(), 0);
@@ -61,6 +61,9 @@ void count_launches(const Trace& trace, const HostStates& host, DeviceId device,
     uint32_t& last = last_used[row(trace.calls.thread[call])];
     last = std::max(last, call);
   }
+  std::vector<bool> launching(trace.strings.size());
+  for (uint32_t id = 0; id < trace.strings.size(); ++id)
+    launching[id] = launches_kernels(trace.strings[StringId{id}]);
   const std::vector<uint32_t> device_of = device_of_threads(trace);
   std::vector<TimeNs> outer_end(trace.threads.size(), INT64_MIN);
   for (uint32_t call = 0; call < trace.calls.size(); ++call) {
@@ -69,8 +72,7 @@ void count_launches(const Trace& trace, const HostStates& host, DeviceId device,
     const TimeNs begin = trace.calls.begin_ns[call];
     if (begin < outer_end[thread]) continue;
     outer_end[thread] = trace.calls.end_ns[call];
-    const HostState state = host.class_of_call(call);
-    if (state != HostState::launch && state != HostState::graph_launch) continue;
+    if (!launching[row(trace.calls.name[call])]) continue;
     if (begin < windows.front().begin_ns || begin >= windows.back().end_ns) continue;
     if (device_of[thread] != kNoDevice && device_of[thread] != row(device)) continue;
     if (device_of[thread] != kNoDevice && call > last_used[thread]) continue;
@@ -146,7 +148,7 @@ void gather_evidence(const Trace& trace, const HostStates& host, DeviceId device
   evidence.profiler_ns = profiler_time(trace, all);
   evidence.ops_over_steps = ops_over_steps(trace, device, out.steps);
   count_records(trace, device, windows, out);
-  count_launches(trace, host, device, windows, out);
+  count_launches(trace, device, windows, out);
 }
 
 }  // namespace ws

@@ -201,6 +201,11 @@ HostState state_of_call(std::string_view name) {
   return HostState::other;
 }
 
+bool launches_kernels(std::string_view call_name) {
+  return call_name.find("Launch") != std::string_view::npos &&
+         call_name.find("HostFunc") == std::string_view::npos;
+}
+
 HostState state_of_range(std::string_view name, RangeSource source) {
   if (never_describes_a_thread(source)) return HostState::none;
   const Where where = source == RangeSource::overhead ? Where::recorder : Where::program;

@@ -18,6 +18,9 @@ namespace ws {
 
 // Class of a CUDA/HIP runtime or driver call by its name.
 HostState state_of_call(std::string_view name);
+// Calls that put kernels or graphs on a stream: not copies, fills and host functions, which have
+// the state `launch` as well.
+bool launches_kernels(std::string_view call_name);
 // Class of a host range by name and source; none for ranges that say nothing of the host's state.
 HostState state_of_range(std::string_view name, RangeSource source);
 

@@ -16,13 +16,14 @@ struct OpCounts {
   int64_t kernels = 0, compute_kernels = 0, copies = 0, small_d2h = 0, pageable = 0;
   TimeNs kernel_ns = 0, compute_kernel_ns = 0;
   std::vector<TimeNs> run_ahead_ns;
-  std::vector<bool> launch_used;  // by row of calls
+  std::vector<bool> launches, launches_kernels;  // by row of calls
 };
 
 OpCounts count_ops(const Trace& trace, const OpLabels& labels, DeviceId device,
                    std::span<const Interval> windows) {
   OpCounts out;
-  out.launch_used.resize(trace.calls.size(), false);
+  out.launches.resize(trace.calls.size(), false);
+  out.launches_kernels.resize(trace.calls.size(), false);
   WindowWalk walk(windows);
   for_each_op(trace, device, [&](uint32_t op) {
     const TimeNs begin = trace.ops.begin_ns[op];
@@ -46,21 +47,17 @@ OpCounts count_ops(const Trace& trace, const OpLabels& labels, DeviceId device,
     if (launch == kNoRow) return;
     if (kind == OpKind::kernel && trace.ops.graph[op] == 0)
       out.run_ahead_ns.push_back(std::max<TimeNs>(0, begin - trace.calls.begin_ns[launch]));
-    out.launch_used[launch] = true;
+    out.launches[launch] = true;
+    if (kind == OpKind::kernel || kind == OpKind::graph) out.launches_kernels[launch] = true;
   });
   return out;
 }
 
-bool launches_kernels(HostState state) {
-  return state == HostState::launch || state == HostState::graph_launch;
-}
-
-// Median begin-to-begin of launch calls of one thread inside one window.
-TimeNs launch_spacing(const Trace& trace, const HostStates& host, const std::vector<bool>& used) {
+// Median begin-to-begin of the calls that launched kernels of the counted steps, per thread.
+TimeNs launch_spacing(const Trace& trace, const std::vector<bool>& used) {
   std::vector<TimeNs> last(trace.threads.size(), INT64_MIN), gaps;
   for (uint32_t call = 0; call < trace.calls.size(); ++call) {
-    if (!used[call] || !launches_kernels(host.class_of_call(call))) continue;
-    if (trace.calls.thread[call] == kNoThread) continue;
+    if (!used[call] || trace.calls.thread[call] == kNoThread) continue;
     TimeNs& before = last[row(trace.calls.thread[call])];
     const TimeNs begin = trace.calls.begin_ns[call];
     if (before != INT64_MIN) gaps.push_back(begin - before);
@@ -106,7 +103,7 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
   else if (ops.kernels > 0)
     out.mean_kernel_ns = rounded(ops.kernel_ns, ops.kernels);
   out.run_ahead_p10_ns = quantile(ops.run_ahead_ns, 1, 10);
-  out.launch_spacing_ns = launch_spacing(trace, host, ops.launch_used);
+  out.launch_spacing_ns = launch_spacing(trace, ops.launches_kernels);
 
   const std::vector<uint32_t> device_of = device_of_threads(trace);
   int64_t launches = 0, graphs = 0, calls = 0, syncs = 0, allocs = 0;
@@ -116,7 +113,7 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
   for (uint32_t call = 0; call < trace.calls.size(); ++call) {
     const HostState state = host.class_of_call(call);
     const TimeNs begin = trace.calls.begin_ns[call];
-    if (ops.launch_used[call] && launches_kernels(state)) {
+    if (ops.launches_kernels[call]) {
       ++launches;
       graphs += state == HostState::graph_launch ? 1 : 0;
     }
@@ -126,12 +123,12 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
     outer_end[thread] = trace.calls.end_ns[call];
     const uint32_t home = device_of[thread];
     if (home != kNoDevice && home != row(device)) continue;
-    if (state == HostState::sync && !ops.launch_used[call])
+    if (state == HostState::sync && !ops.launches[call])
       for_each_clip(windows, {begin, trace.calls.end_ns[call]},
                     [&](size_t, Interval part) { sync_host_ns += part.length(); });
     if (walk.at(begin) == kNoWindow) continue;
     ++calls;
-    syncs += state == HostState::sync && !ops.launch_used[call] ? 1 : 0;
+    syncs += state == HostState::sync && !ops.launches[call] ? 1 : 0;
     allocs += state == HostState::alloc ? 1 : 0;
   }
   out.launches = per_step(launches);

@@ -1,0 +1,146 @@
+#include "analysis/evidence.h"
+
+#include "analysis/counted_steps.h"
+#include "unit/analysis/made_trace.h"
+
+using namespace ws;
+using namespace ws::made;
+
+namespace {
+
+struct Steps {
+  std::vector<Interval> windows;
+  bool complete = true;
+};
+
+DeviceAnalysis evidence_in(Maker& m, const std::vector<Interval>& windows) {
+  const Trace trace = m.b.seal();
+  const Labels labels = label_ops(trace, classes());
+  const HostStates host(trace, labels.ops);
+  DeviceAnalysis out;
+  for (const Interval& window : windows) {
+    Step step;
+    step.window = window;
+    out.steps.push_back(step);
+  }
+  const Timeline timeline =
+      build_timeline(trace, labels.ops, host, DeviceId{0}, out.constants,
+                     {windows.front().begin_ns, windows.back().end_ns});
+  out.breakdowns = partition(timeline, windows);
+  gather_evidence(trace, host, DeviceId{0}, timeline, windows, out);
+  return out;
+}
+
+void call(Maker& m, TimeNs begin, TimeNs end, std::string_view name, uint32_t correlation) {
+  CallRow row;
+  row.begin_ns = begin;
+  row.end_ns = end;
+  row.name = m.b.intern(name);
+  row.thread = m.thread(1);
+  row.correlation = correlation;
+  m.b.add(row, {});
+}
+
+}  // namespace
+
+TEST_CASE("evidence: launches whose record is missing, and records whose launch is missing") {
+  Maker m;
+  m.op(100, 200, 300, kGemm);
+  call(m, 400, 410, "cudaLaunchKernel", 900);     // nothing recorded
+  call(m, 402, 408, "cuLaunchKernel", 900);       // the same launch
+  call(m, 420, 430, "cudaLaunchHostFunc_v10000", 901);  // launches no kernel
+  call(m, 440, 450, "cudaMemcpyAsync", 902);
+  m.bare_op(500, 600, kGemm);
+  m.op(700, 800, 900, kGemm);
+  call(m, 950, 960, "cudaLaunchKernel", 903);  // after the last recorded one: cut off, not lost
+  const DeviceAnalysis d = evidence_in(m, {{0, 1'000}});
+  CHECK(d.expected_launches == 3);
+  CHECK(d.launches_without_op == 1);
+  CHECK(d.ops == 3);
+  CHECK(d.ops_with_launch == 2);
+  CHECK(d.evidence.step_ops == 3);
+  CHECK(d.evidence.step_ops_with_launch == 2);
+  CHECK_FALSE(d.evidence.cuda_graphs);
+}
+
+TEST_CASE("evidence: a record that contains a whole step") {
+  Maker m;
+  m.op(0, 50, 350, kGemm);
+  m.op(360, 370, 380, kGemm);
+  CHECK(evidence_in(m, {{0, 100}, {100, 200}, {200, 400}}).evidence.ops_over_steps == 1);
+  Maker n;
+  n.op(0, 50, 200, kGemm);
+  n.op(360, 370, 380, kGemm);
+  CHECK(evidence_in(n, {{0, 100}, {100, 200}, {200, 400}}).evidence.ops_over_steps == 0);
+}
+
+TEST_CASE("evidence: time inside whole-graph records is opaque") {
+  Maker m;
+  m.op(0, 100, 300, "", 1, 7, 0, OpKind::graph);
+  m.op(400, 500, 600, kGemm);
+  const DeviceAnalysis d = evidence_in(m, {{0, 300}, {300, 600}});
+  CHECK(d.evidence.opaque_ns == 100);
+  CHECK(d.evidence.cuda_graphs);
+}
+
+TEST_CASE("evidence: idle beside large pageable copies is staging, beside scalars it is not") {
+  const auto staged = [](int64_t bytes, bool pageable) {
+    Maker m;
+    m.op(0, 100, 1'000, kGemm);
+    CallRow row;
+    row.begin_ns = 1'000;
+    row.end_ns = 60'000;
+    row.name = m.b.intern("cudaMemcpyAsync");
+    row.thread = m.thread(1);
+    row.correlation = 500;
+    m.b.add(row, {});
+    OpRow op;
+    op.begin_ns = 30'000;
+    op.end_ns = 50'000;
+    op.name = m.b.intern("Memcpy HtoD");
+    op.stream = m.b.stream(m.process, m.b.device(0), 1, 7);
+    op.kind = OpKind::h2d;
+    op.correlation = 500;
+    op.copy = m.b.add_copy({bytes, pageable});
+    m.b.add(op, {});
+    return evidence_in(m, {{0, 50'000}}).evidence.staging_ns;
+  };
+  CHECK(staged(1 << 20, true) == 29'000);
+  CHECK(staged(1 << 20, false) == 0);
+  CHECK(staged(8, true) == 0);
+}
+
+TEST_CASE("evidence: the profiler's own time, nested rows once") {
+  Maker m;
+  m.op(0, 100, 1'000, kGemm);
+  m.range(200, 600, "Activity Buffer Request", -1, RangeSource::overhead);
+  m.range(300, 500, "Activity Buffer Request", -1, RangeSource::overhead);
+  m.range(900, 1'200, "Activity Buffer Request", -1, RangeSource::overhead);
+  m.op(1'500, 1'600, 2'000, kGemm);
+  const DeviceAnalysis d = evidence_in(m, {{0, 1'000}, {1'000, 2'000}});
+  CHECK(d.evidence.profiler_ns == std::vector<TimeNs>{500, 200});
+}
+
+TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
+  Maker m;
+  const uint32_t info =
+      m.collective("all_to_all", "1", "EXPERT_MODEL_PARALLEL_GROUP", 100, 100);
+  m.op(0, 100, 200, kSendRecv, 1, 20, 0, OpKind::kernel, kNoRow, info);
+  m.op(300, 400, 500, "ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn");
+  m.op(600, 700, 800, "ampere_sgemm_128x64_nn");
+  Trace trace = m.b.seal();
+  ConfigSeen seen = config_seen(trace, label_ops(trace, classes()), classes());
+  CHECK(seen.nccl_all_to_all_on_ep);
+  CHECK_FALSE(seen.deepep);
+  CHECK(seen.precisions == std::vector<std::string>{"bf16", "fp32"});
+
+  Maker n;
+  n.op(0, 100, 200, "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)");
+  n.op(300, 400, 500, "void hybrid_ep::dispatch_kernel<4>(int*)");
+  trace = n.b.seal();
+  seen = config_seen(trace, label_ops(trace, classes()), classes());
+  CHECK(seen.deepep);
+  CHECK(seen.hybridep);
+  CHECK_FALSE(seen.nccl_all_to_all_on_ep);
+  CHECK(seen.precisions.empty());
+}
