@@ -6,7 +6,7 @@
 // the op that ends first. Where nothing runs, the gap with the ops around it.
 // One sorted pass; the active communication and copies sit in a heap, compute ops in one queue per
 // class, and ops that have ended are dropped when they come to the front.
-// Tested by: partition_test.cpp (scenarios), busy_property_test.cpp, exhaustive_test.cpp
+// Tested by: partition_test.cpp (scenarios), partition_property_test.cpp, exhaustive_test.cpp
 #include <array>
 #include <vector>
 

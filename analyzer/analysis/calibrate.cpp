@@ -1,6 +1,7 @@
 // Lambda and kappa of a device from its own launches (ALGORITHMS 3.4).
 // Tested by: calibrate_test.cpp, oracle_agreement.py
 #include <algorithm>
+#include <unordered_map>
 
 #include "analysis/partition.h"
 
@@ -28,12 +29,12 @@ Samples collect(const Trace& trace, const HostStates& host, DeviceId device,
                 TimeNs launch_latency_ns) {
   Samples out;
   const GpuOps& ops = trace.ops;
-  std::vector<uint32_t> last(trace.streams.size(), kNoRow);
+  std::unordered_map<StreamId, uint32_t> last;  // a device has few of the trace's streams
   bool any = false;
   TimeNs busy_until = 0;
   for (const uint32_t op : trace.ops_by_device[row(device)]) {
     if (ops.end_ns[op] <= ops.begin_ns[op]) continue;
-    uint32_t& before = last[row(ops.stream[op])];
+    uint32_t& before = last.try_emplace(ops.stream[op], kNoRow).first->second;
     const uint32_t launch = ops.launch[op];
     if (any && launch != kNoRow && is_launch(trace, host, launch)) {
       const TimeNs launched = trace.calls.begin_ns[launch];

@@ -4,7 +4,7 @@
 //
 // Profiler and code-loading rows of a thread that makes no calls count for every thread of its
 // process; they are kept once per process and merged into the answers.
-// Tested by: host_states_test.cpp, partition_test.cpp (scenarios), the property tests
+// Tested by: host_states_test.cpp, partition_test.cpp (scenarios), partition_property_test.cpp
 #include <optional>
 #include <string_view>
 #include <vector>

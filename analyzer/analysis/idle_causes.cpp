@@ -1,6 +1,7 @@
 #include "analysis/idle_causes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -42,7 +43,7 @@ Leaf leaf_of_launch(HostState state) {
 }  // namespace
 
 IdleCauses::IdleCauses(const Trace& trace, const HostStates& host, const Constants& constants)
-    : trace_(trace), host_(host), constants_(constants), hint_(trace.threads.size(), 0) {}
+    : trace_(trace), host_(host), constants_(constants) {}
 
 void IdleCauses::put(TimeNs begin_ns, TimeNs end_ns, Leaf leaf) {
   if (begin_ns >= end_ns) return;
@@ -53,9 +54,15 @@ void IdleCauses::put(TimeNs begin_ns, TimeNs end_ns, Leaf leaf) {
   }
 }
 
+size_t& IdleCauses::hint_for(ThreadId thread) {
+  if (hints_[0].thread != thread) std::swap(hints_[0], hints_[1]);
+  if (hints_[0].thread != thread) hints_[0] = {thread, 0};
+  return hints_[0].row;
+}
+
 void IdleCauses::host_pieces(Interval span, ThreadId thread) {
   if (span.length() <= 0) return;
-  size_t& hint = hint_[row(thread)];
+  size_t& hint = hint_for(thread);
   HostStates::Segments segments = host_.states(thread, span.begin_ns, span.end_ns, hint);
   TimeNs at = span.begin_ns;
   for (const HostStates::Segment& s : segments) {

@@ -1,7 +1,8 @@
 #pragma once
 // Why nothing ran (ALGORITHMS 3.3): every gap of a device, in parts with one cause each. Causes are
 // decided on whole gaps, never on the window that is looked at.
-// Tested by: partition_test.cpp (scenarios), idle_property_test.cpp, oracle_agreement.py
+// Tested by: partition_test.cpp (scenarios), partition_property_test.cpp, oracle_agreement.py
+#include <array>
 #include <vector>
 
 #include "analysis/busy_time.h"
@@ -34,7 +35,12 @@ class IdleCauses {
   const HostStates& host_;
   Constants constants_;
   std::vector<Piece> pieces_, reversed_;  // of the gap at hand
-  std::vector<size_t> hint_;              // per thread, see HostStates::states
+  struct Hint {                           // see HostStates::states
+    ThreadId thread = kNoThread;
+    size_t row = 0;
+  };
+  size_t& hint_for(ThreadId thread);
+  std::array<Hint, 2> hints_;  // of the threads asked last
 };
 
 }  // namespace ws

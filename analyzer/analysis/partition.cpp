@@ -1,6 +1,6 @@
 // Busy stretches and idle causes, clipped to windows and added up. The causes were decided on the
 // whole recording, so cutting a window anywhere changes nothing.
-// Tested by: partition_test.cpp (scenarios), the property tests, oracle_agreement.py
+// Tested by: partition_test.cpp (scenarios), partition_property_test.cpp, oracle_agreement.py
 #include "analysis/partition.h"
 
 #include <algorithm>

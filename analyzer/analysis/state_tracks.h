@@ -4,7 +4,7 @@
 // Events of a track come in order of begin, may nest, overlap and cross. A segment has the most
 // urgent state among the events that cover it, so a question about [lo, hi) never meets a long
 // event twice, however many gaps it spans. All tracks lie in one array: 16 bytes per segment.
-// Tested by: host_states_test.cpp, the property tests
+// Tested by: host_states_test.cpp, partition_property_test.cpp
 #include <array>
 #include <optional>
 #include <vector>
