@@ -1,7 +1,7 @@
 // Rule 1 reads names. Without a telling name the collectives of a communicator vote:
 //   all-to-all or send/recv beside expert work -> ep, beside attention -> cp, other send/recv -> pp
-//   reductions that also happen in the forward pass -> tp: data parallelism reduces only gradients
-//   reductions between backward and optimizer, or gathers alone -> dp
+//   reductions in the forward pass of most layers -> tp: data parallelism reduces only gradients
+//   reductions of the backward pass, before the optimizer, few per step, or gathers alone -> dp
 //   tiny ones (norms, loss, flags) -> other, without a word
 // Below 0.8 agreement the kind stays `other` and a note says so.
 // Tested by: group_kinds_test.cpp
@@ -26,20 +26,29 @@ bool contains(std::string_view s, std::string_view word) {
   return s.find(word) != std::string_view::npos;
 }
 
+bool is_exchange(CollectiveOp op) {
+  return op == CollectiveOp::all_to_all || op == CollectiveOp::send_recv ||
+         op == CollectiveOp::send || op == CollectiveOp::recv;
+}
+
 // How often each type of collective occurs, and what it is launched beside.
 struct Pattern {
   std::vector<uint32_t> ops;  // not tiny, in order of launch
   std::array<size_t, 13> types{};
   TimeNs shortest_ns = INT64_MAX;
-  bool all_tiny_bytes = true;  // all sizes are known and tiny
-  size_t count = 0;            // tiny ones too
+  size_t count = 0;  // tiny ones too
   size_t of(CollectiveOp op) const { return types[static_cast<size_t>(op)]; }
 };
 
 class Votes {
  public:
-  Votes(const Trace& trace, const std::vector<PassHint>& passes, const Labels& labels)
-      : trace_(trace), passes_(passes), labels_(labels), orders_(trace.devices.size()) {
+  Votes(const Trace& trace, const PassRanges& ranges, const std::vector<PassHint>& passes,
+        const Labels& labels)
+      : trace_(trace),
+        ranges_(ranges),
+        passes_(passes),
+        labels_(labels),
+        orders_(trace.devices.size()) {
     std::set<StringId> names;
     for (size_t i = 0; i < trace.ranges.size(); ++i) {
       if (trace.ranges.source[i] == RangeSource::gpu_annotation ||
@@ -66,8 +75,8 @@ class Votes {
              std::pair(LaunchOrder::order_of(trace_, b), b);
     });
     const double n = static_cast<double>(p.ops.size());
-    const size_t exchanges = p.of(CollectiveOp::all_to_all) + p.of(CollectiveOp::send_recv) +
-                             p.of(CollectiveOp::send) + p.of(CollectiveOp::recv);
+    size_t exchanges = 0;
+    for (uint32_t op : p.ops) exchanges += is_exchange(labels_.ops.coll[op]) ? 1 : 0;
     const size_t reductions = p.of(CollectiveOp::all_reduce) + p.of(CollectiveOp::reduce_scatter);
     const size_t gathers = p.of(CollectiveOp::all_gather);
     if (static_cast<double>(exchanges) >= kAgreement * n) return exchange(p);
@@ -130,22 +139,49 @@ class Votes {
     return {CommKind::other, true};
   }
 
-  // Share of the reductions in the forward pass decides: tensor parallelism reduces there too.
+  // Do ranges around the launches say that gradients are reduced?
+  bool of_gradients(const std::vector<uint32_t>& reductions) {
+    return share(reductions, [&](uint32_t op) {
+             const uint32_t call = trace_.ops.launch[op];
+             if (call == kNoRow) return false;
+             const ThreadId thread = trace_.calls.thread[call];
+             const TimeNs at = trace_.calls.begin_ns[call];
+             return ranges_.gradients_at(thread, at);
+           }) >= kAgreement;
+  }
+  bool in_backward(const std::vector<uint32_t>& reductions) {
+    return share(reductions, [&](uint32_t op) {
+             const uint32_t call = trace_.ops.launch[op];
+             return call != kNoRow &&
+                    ranges_.backward_at(trace_.calls.thread[call], trace_.calls.begin_ns[call]);
+           }) >= kAgreement;
+  }
+
+  // Share of the reductions in the forward pass decides: tensor parallelism reduces there too, in
+  // most layers; a few reductions among many forward kernels are gradients of a short recording.
   Vote reduction(const Pattern& p) {
-    size_t forward = 0, known = 0, early = 0, placed = 0;
+    std::vector<uint32_t> reductions;
     for (uint32_t op : p.ops) {
       const CollectiveOp type = labels_.ops.coll[op];
-      if (type != CollectiveOp::all_reduce && type != CollectiveOp::reduce_scatter) continue;
+      if (type == CollectiveOp::all_reduce || type == CollectiveOp::reduce_scatter)
+        reductions.push_back(op);
+    }
+    if (of_gradients(reductions)) return {CommKind::dp};
+    size_t forward = 0, known = 0, early = 0, placed = 0;
+    for (uint32_t op : reductions) {
       const TimeNs at = LaunchOrder::order_of(trace_, op);
-      const LaunchOrder& o = order_of(op);
-      const auto phase = o.phase_at(at);
+      const auto phase = order_of(op).phase_at(at);
       known += phase != LaunchOrder::Phase::unknown ? 1 : 0;
       forward += phase == LaunchOrder::Phase::forward ? 1 : 0;
-      const double position = o.position_between_optimizers(at);
+      const double position = order_of(op).position_between_optimizers(at);
       placed += position >= 0 ? 1 : 0;
       early += position >= 0 && position < 0.3 ? 1 : 0;
     }
-    if (known > 0) return by_share(forward, known);
+    if (known > 0) {
+      const size_t layers = order_of(reductions.front()).layers();
+      return 2 * forward < layers ? Vote{CommKind::dp} : by_share(forward, known);
+    }
+    if (in_backward(reductions)) return {CommKind::dp};
     if (placed > 0) return by_share(early, placed);
     // No sign of phases: tensor parallelism with sequence parallelism alternates its two types.
     const double per_step = static_cast<double>(p.count) / static_cast<double>(steps_);
@@ -165,16 +201,23 @@ class Votes {
   }
 
   const Trace& trace_;
+  const PassRanges& ranges_;
   const std::vector<PassHint>& passes_;
   const Labels& labels_;
   std::vector<std::optional<LaunchOrder>> orders_;
   size_t steps_ = 1;
 };
 
-std::vector<Pattern> patterns(const Trace& trace, const Labels& labels) {
-  std::vector<Pattern> out(labels.communicators.size());
+// Per communicator: exchanges and the rest apart.
+struct PatternPair {
+  Pattern exchanges, others;
+};
+
+std::vector<PatternPair> patterns(const Trace& trace, const Labels& labels) {
+  std::vector<PatternPair> out(labels.communicators.size());
   for (const CommOp& c : labels.comm_ops) {
-    Pattern& p = out[labels.ops.communicator[c.op]];
+    PatternPair& pair = out[labels.ops.communicator[c.op]];
+    Pattern& p = is_exchange(labels.ops.coll[c.op]) ? pair.exchanges : pair.others;
     ++p.count;
     p.shortest_ns = std::min(p.shortest_ns, trace.ops.end_ns[c.op] - trace.ops.begin_ns[c.op]);
     if (c.bytes >= 0 && c.bytes < kTinyBytes) continue;
@@ -203,25 +246,37 @@ CommKind kind_of_group(std::string_view text) {
   return CommKind::other;
 }
 
-void set_kinds(const Trace& trace, const std::vector<PassHint>& passes, Labels& labels) {
-  const std::vector<Pattern> pattern = patterns(trace, labels);
+void set_kinds(const Trace& trace, const PassRanges& ranges, const std::vector<PassHint>& passes,
+               Labels& labels) {
+  const std::vector<PatternPair> pattern = patterns(trace, labels);
+  struct Kinds {
+    CommKind exchanges{}, others{};
+  };
+  std::vector<Kinds> kinds(labels.communicators.size());
   std::optional<Votes> votes;
   int64_t guessed = 0, unknown = 0;
   for (size_t i = 0; i < labels.communicators.size(); ++i) {
     Communicator& c = labels.communicators[i];
     if (c.kind == CommKind::other && c.named) c.kind = kind_of_group(c.name);
+    kinds[i] = {c.kind, c.kind};
     if (c.kind != CommKind::other) continue;
-    if (!votes) votes.emplace(trace, passes, labels);
-    const auto vote = votes->vote(pattern[i]);
-    c.kind = vote.kind;
-    c.guessed = vote.kind != CommKind::other;
+    if (!votes) votes.emplace(trace, ranges, passes, labels);
+    const auto exchanges = votes->vote(pattern[i].exchanges);
+    const auto others = votes->vote(pattern[i].others);
+    kinds[i] = {exchanges.kind, others.kind};
+    if (pattern[i].exchanges.ops.empty()) c.kind = others.kind;
+    if (pattern[i].others.ops.empty()) c.kind = exchanges.kind;
+    if (exchanges.kind == others.kind) c.kind = others.kind;
+    c.guessed = exchanges.kind != CommKind::other || others.kind != CommKind::other;
     guessed += c.guessed ? 1 : 0;
-    unknown += vote.undecided ? 1 : 0;
+    unknown += exchanges.undecided || others.undecided ? 1 : 0;
   }
   if (guessed > 0) labels.notes.add(NoteCode::kinds_guessed, {}, guessed);
   if (unknown > 0) labels.notes.add(NoteCode::kinds_unknown, {}, unknown);
-  for (const CommOp& c : labels.comm_ops)
-    labels.ops.kind[c.op] = labels.communicators[labels.ops.communicator[c.op]].kind;
+  for (const CommOp& c : labels.comm_ops) {
+    const Kinds& k = kinds[labels.ops.communicator[c.op]];
+    labels.ops.kind[c.op] = is_exchange(labels.ops.coll[c.op]) ? k.exchanges : k.others;
+  }
 }
 
 }  // namespace ws

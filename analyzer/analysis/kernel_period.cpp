@@ -2,7 +2,9 @@
 // and not a micro-batch or a layer - if at least three steps were recorded. With fewer, the layers
 // of one step repeat just as well, so a period must also look like a step:
 //   - at least 5 kernels with 3 different names;
-//   - when optimizer kernels were seen at all, every period has some;
+//   - when optimizer kernels were seen at all, every period has some; else most of them hold
+//     something that belongs to a step and not to a layer: a copy from or to the host, or a
+//     synchronizing call;
 //   - what lies before the first and after the last period is made of the same kernels (a step's
 //     embedding, loss and head stand outside the repeated layers and give them away).
 // Tested by: kernel_period_test.cpp
@@ -11,6 +13,8 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "analysis/host_states.h"
 
 namespace ws {
 namespace {
@@ -95,32 +99,63 @@ Sequence main_stream(const Trace& trace, const OpLabels& labels, DeviceId device
   return out;
 }
 
-bool like_a_step(const Sequence& s, const std::vector<uint32_t>& at, const OpLabels& labels) {
-  std::vector<uint32_t> last_seen(s.names, kNoRow);  // segment in which a name was met last
-  size_t short_ones = 0, without_optimizer = 0;
+// Numbers of the periods in which each of the times lies, each number once.
+size_t periods_with(std::vector<TimeNs> times, const std::vector<TimeNs>& boundaries) {
+  std::sort(times.begin(), times.end());
+  size_t with = 0;
+  auto t = times.begin();
+  for (size_t i = 0; i + 1 < boundaries.size(); ++i) {
+    t = std::lower_bound(t, times.end(), boundaries[i]);
+    with += t != times.end() && *t < boundaries[i + 1] ? 1 : 0;
+  }
+  return with;
+}
+
+// Does most of the periods hold something that only a step has?
+bool has_step_sign(const Trace& trace, const OpLabels& labels, DeviceId device,
+                   const std::vector<TimeNs>& boundaries) {
+  std::vector<TimeNs> copies, syncs;
+  for (uint32_t i : trace.ops_by_device[row(device)]) {
+    if (is_copy(labels.cls[i])) copies.push_back(trace.ops.begin_ns[i]);
+  }
+  std::vector<int8_t> is_sync(trace.strings.size(), -1);
+  for (size_t i = 0; i < trace.calls.size(); ++i) {
+    int8_t& sync = is_sync[row(trace.calls.name[i])];
+    if (sync < 0)
+      sync = state_of_call(trace.strings[trace.calls.name[i]]) == HostState::sync ? 1 : 0;
+    if (sync == 1) syncs.push_back(trace.calls.end_ns[i]);
+  }
+  const size_t most = (4 * (boundaries.size() - 1) + 4) / 5;
+  return periods_with(std::move(copies), boundaries) >= most ||
+         periods_with(std::move(syncs), boundaries) >= most;
+}
+
+// Long enough, of several kernels, with the optimizer if there is one.
+struct Shape {
+  bool big_enough = true, with_optimizer = true, any_optimizer = false;
+  size_t strange = 0;  // ops around the periods whose kernels occur in none
+};
+
+Shape shape_of(const Sequence& s, const std::vector<uint32_t>& at, const OpLabels& labels) {
+  Shape out;
+  const auto optimizes = [&](uint32_t op) { return (labels.flags[op] & kFlagOptimizer) != 0; };
+  out.any_optimizer = std::any_of(s.ops.begin(), s.ops.end(), optimizes);
+  std::vector<uint32_t> last_seen(s.names, kNoRow);  // period in which a name was met last
   for (uint32_t i = 0; i + 1 < at.size(); ++i) {
     size_t names = 0;
     bool optimizer = false;
     for (uint32_t k = at[i]; k < at[i + 1]; ++k) {
       names += last_seen[s.symbols[k]] != i ? 1 : 0;
       last_seen[s.symbols[k]] = i;
-      optimizer = optimizer || (labels.flags[s.ops[k]] & kFlagOptimizer) != 0;
+      optimizer = optimizer || optimizes(s.ops[k]);
     }
-    short_ones += names < kMinPeriodNames || at[i + 1] - at[i] < kMinPeriodOps ? 1 : 0;
-    without_optimizer += optimizer ? 0 : 1;
+    if (names < kMinPeriodNames || at[i + 1] - at[i] < kMinPeriodOps) out.big_enough = false;
+    if (!optimizer) out.with_optimizer = false;
   }
-  const bool any_optimizer = std::any_of(s.ops.begin(), s.ops.end(), [&](uint32_t op) {
-    return (labels.flags[op] & kFlagOptimizer) != 0;
-  });
-  if (short_ones > 0 || (any_optimizer && without_optimizer > 0)) return false;
-  size_t strange = 0;
-  const auto count = [&](size_t from, size_t to) {
-    for (size_t k = from; k < to; ++k) strange += last_seen[s.symbols[k]] == kNoRow ? 1 : 0;
-  };
-  count(0, at.front());
-  count(at.back(), s.symbols.size());
-  const size_t period = (at.back() - at.front()) / (at.size() - 1);
-  return strange <= 1 || 20 * strange <= period;
+  for (size_t k = 0; k < s.symbols.size(); ++k) {
+    if (k < at.front() || k >= at.back()) out.strange += last_seen[s.symbols[k]] == kNoRow ? 1 : 0;
+  }
+  return out;
 }
 
 }  // namespace
@@ -188,10 +223,14 @@ std::vector<uint32_t> repeating_symbol(const std::vector<uint32_t>& symbols) {
 std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, DeviceId device) {
   const Sequence s = main_stream(trace, labels, device);
   const std::vector<uint32_t> at = repeating_symbol(s.symbols);
-  if (at.empty() || !like_a_step(s, at, labels)) return {};
+  if (at.empty()) return {};
+  const Shape shape = shape_of(s, at, labels);
+  const size_t period = (at.back() - at.front()) / (at.size() - 1);
+  if (!shape.big_enough || (shape.strange > 1 && 20 * shape.strange > period)) return {};
   std::vector<TimeNs> out;
   for (uint32_t k : at) out.push_back(trace.ops.begin_ns[s.ops[k]]);
-  return out;
+  if (shape.any_optimizer) return shape.with_optimizer ? out : std::vector<TimeNs>{};
+  return has_step_sign(trace, labels, device, out) ? out : std::vector<TimeNs>{};
 }
 
 size_t repeating_lag(const std::vector<uint32_t>& symbols) {

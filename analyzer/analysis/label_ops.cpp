@@ -5,6 +5,7 @@
 #include "analysis/communicators.h"
 #include "analysis/group_kinds.h"
 #include "analysis/offload.h"
+#include "analysis/pass_ranges.h"
 #include "analysis/recompute.h"
 
 namespace ws {
@@ -73,8 +74,9 @@ Labels label_ops(const Trace& trace, const KernelClasses& classes) {
     if (names.of_name[s] != kNoRow) passes[s] = names.classes[names.of_name[s]].pass;
   }
   find_communicators(trace, names.classes, names.of_name, out);
-  set_kinds(trace, passes, out);
-  flag_recompute(trace, passes, out.ops);
+  const PassRanges ranges(trace);
+  set_kinds(trace, ranges, passes, out);
+  flag_recompute(trace, ranges, passes, out.ops);
   flag_offload(trace, out.ops);
   return out;
 }

@@ -20,6 +20,7 @@ LaunchOrder::LaunchOrder(const Trace& trace, const std::vector<PassHint>& passes
         trace.ops.kind[i] == OpKind::kernel ? passes[row(trace.ops.name[i])] : PassHint::none;
     if (pass != PassHint::none) hints_.push_back({order, pass});
     backward_hints_ += pass == PassHint::backward ? 1 : 0;
+    layers_ += pass == PassHint::forward && labels.cls[i] == OpClass::attention ? 1 : 0;
   }
   std::stable_sort(ops_.begin(), ops_.end(),
                    [](const Op& a, const Op& b) { return a.order_ns < b.order_ns; });

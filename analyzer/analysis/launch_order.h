@@ -26,7 +26,8 @@ class LaunchOrder {
   // Where `at` lies between two bursts of optimizer kernels, in launches, 0..1; -1: not between
   // two.
   double position_between_optimizers(TimeNs at) const;
-  bool has_backward_hints() const { return backward_hints_ > 0; }
+  // Attention kernels of the forward pass: as many as layers ran.
+  size_t layers() const { return layers_; }
 
  private:
   struct Op {
@@ -43,7 +44,7 @@ class LaunchOrder {
   size_t index_at(TimeNs at) const;
   std::vector<Op> ops_;
   std::vector<Hint> hints_;
-  size_t backward_hints_ = 0;
+  size_t backward_hints_ = 0, layers_ = 0;
   std::vector<size_t> burst_end_, burst_begin_;  // indices into ops_: optimizer bursts
 };
 

@@ -176,6 +176,17 @@ bool is_backward_phase(std::string_view name) {
   return has_word(s, "backward") || has_word(s, "bwd");
 }
 
+bool speaks_of_gradients(std::string_view name) {
+  if (name.size() > 256) return false;
+  const std::string s = small_letters(name);
+  if (contains(s, "zero") || contains(s, "clip") || contains(s, "norm") || contains(s, "::"))
+    return false;
+  for (std::string_view word : {"grad", "grads", "gradient", "gradients"}) {
+    if (has_word(s, word)) return true;
+  }
+  return false;
+}
+
 bool is_offload_name(std::string_view name) {
   const std::string s = small_letters(range_stem(name));
   for (std::string_view word : {"offload", "onload", "swap_in", "swap_out"}) {

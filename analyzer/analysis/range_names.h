@@ -33,6 +33,8 @@ enum class PassRange : uint8_t { none, recompute, backward, evaluate_function };
 PassRange pass_range(std::string_view name);
 // A user's phase range that says backward: "backward", "## backward ##", "bwd pass".
 bool is_backward_phase(std::string_view name);
+// "all_reduce grad [w1]", but not zeroing or clipping of gradients.
+bool speaks_of_gradients(std::string_view name);
 bool is_offload_name(std::string_view name);
 
 }  // namespace ws

@@ -135,6 +135,51 @@ TEST_CASE("pattern: without kernels of one pass the optimizer tells where the fo
   CHECK(unknown.notes.count(NoteCode::kinds_unknown) == 1);
 }
 
+TEST_CASE("pattern: a reduction per step among many forward kernels is data parallel") {
+  Sequence s;  // no kernel of the backward pass has a telling name
+  for (int step = 0; step < 3; ++step) {
+    for (int layer = 0; layer < 6; ++layer) {
+      s.add(kAttentionForward);
+      s.add(kGemm);
+    }
+    s.add(kAllReduce, 20);
+  }
+  CHECK(only_kind(s.labels()) == CommKind::dp);
+}
+
+TEST_CASE("pattern: ranges that speak of gradients or of the backward pass") {
+  for (const char* range : {"all_reduce grad [layers.0.w1]", "backward"}) {
+    Sequence s;
+    for (int i = 0; i < 10; ++i) {
+      s.add(kGemm);
+      s.m.range(s.t, s.t + 5, range);
+      s.add(kAllReduce, 20);
+    }
+    INFO(range);
+    CHECK(only_kind(s.labels()) == CommKind::dp);
+  }
+}
+
+TEST_CASE("pattern: exchanges and reductions of one communicator may vote apart") {
+  Sequence s;
+  for (int step = 0; step < 3; ++step) {
+    for (int layer = 0; layer < 8; ++layer) {
+      s.add(kAttentionForward);
+      for (int i = 0; i < 3; ++i) s.add(kAdd);
+      s.add(kSendRecv, 20);
+      s.add(kGrouped);
+    }
+    s.add(kAllReduce, 20);
+  }
+  const Labels l = s.labels();
+  CHECK(only_kind(l) == CommKind::other);
+  CHECK(l.communicators[0].guessed);
+  for (const CommOp& c : l.comm_ops) {
+    const bool exchange = l.ops.coll[c.op] == CollectiveOp::send_recv;
+    CHECK(name_of(l.ops.kind[c.op]) == name_of(exchange ? CommKind::ep : CommKind::dp));
+  }
+}
+
 TEST_CASE("pattern: exchanges beside experts, attention, neither") {
   Sequence ep;
   for (int layer = 0; layer < 8; ++layer) {

@@ -188,6 +188,9 @@ const Row kCompute[] = {
      "grad_norm", kFlagOptimizer},
     {"void at::native::<unnamed>::multi_tensor_apply_kernel<T1, at::native::CopyFunctor>(T)",
      kMembound, "foreach_copy"},
+    {"void at::native::<unnamed>::multi_tensor_apply_kernel<T1, UnaryOpFunctor<long, 2, 1, 1>, "
+     "at::native::Copy<long, long>>(T)",
+     kMembound, "foreach_copy"},
     {"void adamw_kernel3<float>(T)", kMembound, "fused_optimizer", kFlagOptimizer},
     // EW
     {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float>(T)", kMembound,

@@ -30,6 +30,7 @@ const char* kLoss = "nll_loss_forward_reduce_cuda_kernel_2d";
 const char* kEmbedding = "indexSelectLargeIndex";
 
 void step_of_layers(Run& r, int layers) {
+  r.m.op(r.t, r.t, r.t + 10, "Memcpy", 1, 7, 0, OpKind::h2d);
   r.add(kEmbedding);
   for (int i = 0; i < layers; ++i) {
     r.add(kNorm);
@@ -70,6 +71,24 @@ TEST_CASE("period: the layers of one step are not steps") {
   step_of_layers(r, 12);
   const Sealed s = seal(r);
   CHECK(kernel_periods(s.trace, s.labels.ops, DeviceId{0}).empty());
+}
+
+TEST_CASE("period: without copies, syncs and optimizer it may be a layer") {
+  for (bool sync : {false, true}) {
+    Run r;
+    for (int layer = 0; layer < 6; ++layer) {
+      for (std::string_view n : {std::string_view(kNorm), kGemm, kAttentionForward, kGemm, kAdd})
+        r.add(n);
+      CallRow call;
+      call.begin_ns = r.t - 10;
+      call.end_ns = r.t - 5;
+      call.name = r.m.b.intern("cudaStreamSynchronize");
+      call.thread = r.m.thread(1);
+      if (sync) r.m.b.add(call, {});
+    }
+    const Sealed s = seal(r);
+    CHECK(kernel_periods(s.trace, s.labels.ops, DeviceId{0}).empty() != sync);
+  }
 }
 
 TEST_CASE("period: one kernel over and over is no step, nor are periods of few kernels") {

@@ -81,6 +81,10 @@ TEST_CASE("names of passes, phases, optimizers, pauses and offload") {
   CHECK_FALSE(pause_name("checkpoint_function"));
   CHECK_FALSE(pause_name("autograd::engine::evaluate_function: MmBackward0"));
   CHECK_FALSE(pause_name("medieval"));
+  CHECK(speaks_of_gradients("all_reduce grad [layers.3.w1]"));
+  CHECK_FALSE(speaks_of_gradients("Optimizer.zero_grad#Adam.zero_grad"));
+  CHECK_FALSE(speaks_of_gradients("clip gradients"));
+  CHECK_FALSE(speaks_of_gradients("upgrade"));
   CHECK(is_offload_name("activation_offload"));
   CHECK_FALSE(is_offload_name("load"));
   CHECK(sequence_in("aten::view, seq = 55, op_id = 7") == 55);

@@ -206,6 +206,7 @@ TEST_CASE("steps: nothing is invented from names where times are blurred or reco
     const char* names[] = {"a_gemm", "b_norm", "c_softmax", "d_gelu", "e_transpose", "f_gemm"};
     TimeNs t = 0;
     for (int i = 0; i < 6; ++i) {
+      m.op(t, t + 91, t + 95, "Memcpy", 1, 7, 0, OpKind::d2h);
       for (const char* n : names) {
         m.bare_op(t, t + 90, n);
         t += 100;

@@ -64,7 +64,8 @@ TEST_CASE("verdicts of made partitions") {
   }
 }
 
-RankAnalysis one_of_many(const made::Leaves& leaves, CommKind kind, CollectiveOp op, TimeNs unsplit) {
+RankAnalysis one_of_many(const made::Leaves& leaves, CommKind kind, CollectiveOp op,
+                         TimeNs unsplit) {
   DeviceAnalysis device = made::device(made::leaves(leaves));
   device.collectives.push_back(made::collective(kind, op, 6 * unsplit));
   return made::rank(std::move(device), 0, 8);
