@@ -24,34 +24,67 @@ std::string_view column_of(std::string_view expression) {
   return dot == std::string_view::npos ? expression : expression.substr(dot + 1);
 }
 
+bool is_share(const EvidenceValue& e) {
+  const std::string_view column = column_of(e.expression);
+  return e.number && (ends_with(column, "_share") || column == "share");
+}
+
 std::string spaced(std::string_view s) {
   std::string out(s);
   std::replace(out.begin(), out.end(), '_', ' ');
   return out;
 }
 
-// "c.exposed_share" 0.451 -> "exposed share 45.1 %"
-std::string evidence_words(const EvidenceValue& e) {
-  const std::string_view column = column_of(e.expression);
-  if (column.empty()) return fmt::format("{} = {}", e.expression, e.value);
-  if (!e.number) return fmt::format("{} {}", spaced(column), e.value);
-  if (ends_with(column, "_share") || column == "share")
-    return fmt::format("{} {}", spaced(column), percent(*e.number));
-  const auto whole = static_cast<int64_t>(*e.number);
-  if (ends_with(column, "_ns")) {
-    return fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration(whole));
+// What a table alias of the rule stands for: "idle" with the clause `idle.cause = 'launch'` is
+// "idle launch", "att" with `att.class = 'attention'` is "attention". Tables with one row: nothing.
+std::string subject_of(std::string_view alias, const Finding& f) {
+  for (const std::string_view one_row : {"run", "cfg", "config", "mem", "memory", "host"}) {
+    if (alias == one_row) return "";
   }
-  if (ends_with(column, "_bytes")) {
-    return fmt::format("{} {}", spaced(column.substr(0, column.size() - 6)), bytes_text(whole));
+  for (const ClauseValue& c : f.clauses) {
+    for (const std::string_view key : {"kind", "cause", "class", "leaf", "loss"}) {
+      const std::string head = fmt::format("{}.{} = '", alias, key);
+      if (c.clause.rfind(head, 0) != 0) continue;
+      const std::string value =
+          spaced(c.clause.substr(head.size(), c.clause.find('\'', head.size()) - head.size()));
+      return value.find(alias) == 0 ? value : fmt::format("{} {}", alias, value);
+    }
   }
-  return fmt::format("{} {}", spaced(column), count_text(*e.number));
+  return spaced(alias);
 }
 
+// "c.exposed_share" 0.451 -> "exposed share 45.1 %", with the subject in front.
+std::string evidence_words(const EvidenceValue& e, const Finding& f) {
+  const std::string_view column = column_of(e.expression);
+  if (column.empty()) return fmt::format("{} = {}", e.expression, e.value);
+  const size_t dot = e.expression.find('.');
+  std::string subject = dot == std::string::npos ? "" : subject_of(e.expression.substr(0, dot), f);
+  if (!subject.empty()) subject += ' ';
+  if (!e.number) return subject + fmt::format("{} {}", spaced(column), e.value);
+  if (is_share(e)) return subject + fmt::format("{} {}", spaced(column), percent(*e.number));
+  const auto whole = static_cast<int64_t>(*e.number);
+  if (ends_with(column, "_ns")) {
+    return subject +
+           fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration(whole));
+  }
+  if (ends_with(column, "_bytes")) {
+    return subject +
+           fmt::format("{} {}", spaced(column.substr(0, column.size() - 6)), bytes_text(whole));
+  }
+  return subject + fmt::format("{} {}", spaced(column), count_text(*e.number));
+}
+
+// Values that are not known say nothing here; shares of zero only when there is no other share.
 std::string because_words(const Finding& f) {
+  const bool any_share =
+      std::any_of(f.evidence.begin(), f.evidence.end(),
+                  [](const EvidenceValue& e) { return is_share(e) && *e.number >= 0.0005; });
   std::string out;
   for (const EvidenceValue& e : f.evidence) {
+    if (e.value == "unknown" && !e.number) continue;
+    if (any_share && is_share(e) && *e.number < 0.0005) continue;
     if (!out.empty()) out += ", ";
-    out += evidence_words(e);
+    out += evidence_words(e, f);
   }
   return out;
 }
@@ -66,13 +99,18 @@ std::string gain_words(const Finding& f) {
   return "at most " + percent(hi);
 }
 
-// A setting as one would write it: flags by blank, assignments by "=".
+// A setting as one would write it: "--flag value", "cfg.key = value", "NAME=value"; what is rather
+// a sentence gets a colon.
 std::string setting_words(const Action& a) {
   if (a.to.empty()) return a.set;
-  if (a.set.rfind("--", 0) == 0) return a.set + ' ' + a.to;
-  if (a.framework == "env") return a.set + '=' + a.to;
-  if (a.set.find(' ') != std::string::npos) return a.set + ": " + a.to;
-  return a.set + " = " + a.to;
+  const bool one_word = a.to.find(' ') == std::string::npos;
+  const bool one_name = a.set.find(' ') == std::string::npos;
+  if (a.set.rfind("--", 0) == 0 && (one_word || a.to.find(" --") != std::string::npos)) {
+    return a.set + ' ' + a.to;
+  }
+  if (a.framework == "env" && one_word && one_name) return a.set + '=' + a.to;
+  if (a.set.rfind("cfg.", 0) == 0 && one_name) return a.set + " = " + a.to;
+  return a.set + ": " + a.to;
 }
 
 std::vector<ReportFinding::Line> action_lines(const Finding& f) {
@@ -115,7 +153,7 @@ std::optional<std::string> not_offered_words(const Finding& f) {
     for (const EvidenceValue& e : f.evidence) {
       if (e.number && !column_of(e.expression).empty() &&
           c.clause.find(e.expression) != std::string::npos) {
-        return fmt::format("{} ({})", f.title, evidence_words(e));
+        return fmt::format("{} ({})", f.title, evidence_words(e, f));
       }
     }
     return std::nullopt;

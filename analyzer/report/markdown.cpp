@@ -12,9 +12,6 @@
 namespace ws {
 namespace {
 
-constexpr size_t kShortActions = 5;
-constexpr size_t kShortList = 4;
-
 void print_row(const std::vector<std::string>& cells, std::ostream& out) {
   out << '|';
   for (const std::string& c : cells) out << ' ' << c << " |";
@@ -74,7 +71,12 @@ void print_item(const std::string& label, const std::string& text, std::ostream&
   if (!text.empty()) out << "   - " << label << ": " << escape_markdown(text) << "\n";
 }
 
-void print_action(size_t number, const ReportFinding& f, std::ostream& out) {
+void print_some(const std::string& label, const std::vector<std::string>& texts, size_t limit,
+                std::ostream& out) {
+  for (size_t i = 0; i < texts.size() && i < limit; ++i) print_item(label, texts[i], out);
+}
+
+void print_action(size_t number, const ReportFinding& f, bool all, std::ostream& out) {
   out << number << ". **" << escape_markdown(f.finding.title) << "** (";
   if (!f.gain.empty()) out << f.gain << "; ";
   out << "phase: " << f.finding.phase << ")\n";
@@ -85,9 +87,11 @@ void print_action(size_t number, const ReportFinding& f, std::ostream& out) {
     out << "\n";
   }
   print_item("because", f.because, out);
-  for (const std::string& s : f.finding.published) print_item("published", s, out);
-  for (const std::string& s : f.finding.pitfalls) print_item("watch", s, out);
-  for (const std::string& s : f.finding.verify) print_item("verify", s, out);
+  print_item("why", all ? f.finding.why : first_sentences(f.finding.why), out);
+  print_some("published", f.finding.published, all ? SIZE_MAX : 1, out);
+  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : 2, out);
+  print_some("verify", f.finding.verify, all ? SIZE_MAX : 1, out);
+  out << "   - more: " << markdown_code("wallsight rules show " + f.finding.rule) << "\n";
 }
 
 void print_unknown(const Report& report, bool all, std::ostream& out) {
@@ -112,7 +116,7 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
     if (!options.all && count == kShortActions) {
       ++left;
     } else {
-      print_action(++count, f, out);
+      print_action(++count, f, options.all, out);
     }
   }
   if (count == 0) out << "No rule of the catalogue applies to what was recorded.\n";

@@ -138,6 +138,21 @@ std::string note_line(const ReportNote& note) {
   return out;
 }
 
+std::string action_text(const ReportFinding::Line& line) {
+  return line.note.empty() ? line.text : fmt::format("{}  ({})", line.text, line.note);
+}
+
+std::string first_sentences(const std::string& s) {
+  constexpr size_t kLimit = 170;
+  size_t end = std::min(s.find(". "), s.size());
+  for (size_t next = s.find(". ", end + 1); end < s.size(); next = s.find(". ", end + 1)) {
+    const size_t stop = std::min(next, s.size());
+    if (stop > kLimit) break;
+    end = stop;
+  }
+  return end < s.size() ? s.substr(0, end + 1) : s;
+}
+
 std::string fact_words(const std::string& fact) {
   const size_t dot = fact.find('.');
   if (dot == std::string::npos) return fact;

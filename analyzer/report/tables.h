@@ -7,6 +7,10 @@
 
 namespace ws {
 
+// What a report shows without --all.
+inline constexpr size_t kShortActions = 5;  // actions
+inline constexpr size_t kShortList = 4;     // rules that may apply, rules not offered
+
 struct Table {
   std::string title;    // "IDLE TIME BY CAUSE"
   std::string caption;  // what the numbers are of
@@ -36,6 +40,10 @@ std::string price_sentence(const Report& report);  // "" without a price
 // Steps left out, configuration, constants.
 std::vector<std::string> assumption_lines(const Report& report);
 std::string note_line(const ReportNote& note);  // text, count, first place
+// The setting of one framework with its note.
+std::string action_text(const ReportFinding::Line& line);
+// Whole sentences of s, at least one, at most about two lines of a terminal.
+std::string first_sentences(const std::string& s);
 // "fact_config.ep" -> "ep of the run configuration"
 std::string fact_words(const std::string& fact);
 

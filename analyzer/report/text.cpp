@@ -17,8 +17,6 @@ namespace ws {
 namespace {
 
 constexpr size_t kBarColumns = 24;
-constexpr size_t kShortActions = 5;
-constexpr size_t kShortList = 4;
 constexpr size_t kFlexibleColumns = 44;
 
 struct Paint {
@@ -104,7 +102,14 @@ void print_labelled(const std::string& label, const std::string& text, std::ostr
   if (!text.empty()) out << hanging("     " + pad_right(label, 17), escape_text(text));
 }
 
-void print_action(size_t number, const ReportFinding& f, const Paint& paint, std::ostream& out) {
+void print_some(const std::string& label, const std::vector<std::string>& texts, size_t limit,
+                std::ostream& out) {
+  for (size_t i = 0; i < texts.size() && i < limit; ++i)
+    print_labelled(i == 0 ? label : "", texts[i], out);
+}
+
+void print_action(size_t number, const ReportFinding& f, bool all, const Paint& paint,
+                  std::ostream& out) {
   const std::string first = fmt::format("  {}  ", number);
   std::string tail = "phase: " + f.finding.phase;
   if (!f.gain.empty()) tail = f.gain + "   " + tail;
@@ -122,14 +127,15 @@ void print_action(size_t number, const ReportFinding& f, const Paint& paint, std
   for (const std::string& other : f.instead_of) print_labelled("not together with", other, out);
   std::string previous;
   for (const auto& line : f.actions) {
-    print_labelled(line.framework == previous ? "" : line.framework, line.text, out);
-    print_labelled("", line.note, out);
+    print_labelled(line.framework == previous ? "" : line.framework, action_text(line), out);
     previous = line.framework;
   }
   print_labelled("because", f.because, out);
-  for (const std::string& s : f.finding.published) print_labelled("published", s, out);
-  for (const std::string& s : f.finding.pitfalls) print_labelled("watch", s, out);
-  for (const std::string& s : f.finding.verify) print_labelled("verify", s, out);
+  print_labelled("why", all ? f.finding.why : first_sentences(f.finding.why), out);
+  print_some("published", f.finding.published, all ? SIZE_MAX : 1, out);
+  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : 2, out);
+  print_some("verify", f.finding.verify, all ? SIZE_MAX : 1, out);
+  print_labelled("more", "wallsight rules show " + f.finding.rule, out);
 }
 
 void print_unknown(const Report& report, bool all, std::ostream& out) {
@@ -156,7 +162,7 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
     if (!options.all && count == kShortActions) {
       ++left;
     } else {
-      print_action(++count, f, paint, out);
+      print_action(++count, f, options.all, paint, out);
     }
   }
   if (count == 0) out << "  No rule of the catalogue applies to what was recorded.\n";

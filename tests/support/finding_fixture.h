@@ -15,8 +15,8 @@ inline Finding firing(std::string rule, std::string title) {
   f.status = FindingStatus::fires;
   f.why = "the exchange is on the critical path";
   f.safety = "speed_only";
-  f.clauses = {{"c.exposed_share > 0.10", true, {}}};
-  f.evidence = {{"c.exposed_share", "0.45", 0.45}, {"c.main_op", "all_to_all", std::nullopt}};
+  f.clauses = {{"ep.exposed_share > 0.10", true, {}}};
+  f.evidence = {{"ep.exposed_share", "0.45", 0.45}, {"ep.main_op", "all_to_all", std::nullopt}};
   f.actions = {
       {"megatron_lm", "--moe-token-dispatcher-type", "flex", ""},
       {"megatron_lm", "--moe-flex-dispatcher-backend", "deepep", ""},
@@ -42,8 +42,8 @@ inline std::vector<Finding> exchange_findings() {
       {"config.overlap_grad_reduce = 0", std::nullopt, {"fact_config.overlap_grad_reduce"}}};
   Finding no = firing("communication/tp", "Overlap TP collectives");
   no.status = FindingStatus::no;
-  no.evidence = {{"c.exposed_share", "0.0", 0.0}};
-  no.clauses = {{"c.exposed_share > 0.10", false, {}}};
+  no.evidence = {{"tp.exposed_share", "0.0", 0.0}};
+  no.clauses = {{"tp.exposed_share > 0.10", false, {}}};
   out.push_back(unknown);
   out.push_back(no);
   return out;

@@ -131,7 +131,7 @@ TEST_CASE("findings in words") {
   const Report report = build(exchange_facts(), exchange_findings());
   REQUIRE(report.findings.size() == 3);
   const ReportFinding& first = report.findings[0];
-  CHECK(first.because == "exposed share 45.0 %, main op all_to_all");
+  CHECK(first.because == "ep exposed share 45.0 %, ep main op all_to_all");
   CHECK(first.gain == "at most 45.0 %");
   REQUIRE(first.actions.size() == 2);
   CHECK(first.actions[0].framework == "Megatron-LM");
@@ -144,7 +144,39 @@ TEST_CASE("findings in words") {
   CHECK(report.findings[2].missing_facts ==
         std::vector<std::string>{"fact_config.overlap_grad_reduce"});
   CHECK(report.not_offered ==
-        std::vector<std::string>{"Overlap TP collectives (exposed share 0.0 %)"});
+        std::vector<std::string>{"Overlap TP collectives (tp exposed share 0.0 %)"});
+}
+
+TEST_CASE("evidence names what its alias stands for and leaves out what says nothing") {
+  Finding f = firing("compute_host/graphs", "Replay as graphs");
+  f.clauses = {{"idle.cause = 'graph_launch'", true, {}}, {"att.class = 'attention'", true, {}}};
+  f.evidence = {{"idle.share", "0.12", 0.12},
+                {"att.share", "0.0", 0.0},
+                {"att.count", "3.0", 3.0},
+                {"cfg.ep", "unknown", std::nullopt},
+                {"host.mean_kernel_ns", "4849", 4849.0},
+                {"mem.peak_reserved_bytes", "512", 512.0},
+                {"100 * idle.share", "12.0", 12.0}};
+  const Report report = build(exchange_facts(), {f});
+  CHECK(report.findings[0].because ==
+        "idle graph launch share 12.0 %, attention count 3, mean kernel 4.8 us, peak reserved 512 "
+        "B, 100 * idle.share = 12.0");
+}
+
+TEST_CASE("settings are written as one would type them") {
+  Finding f = firing("a/b", "Something");
+  f.actions = {{"env", "CUDA_DEVICE_MAX_CONNECTIONS", "8", ""},
+               {"env", "NCCL_MAX_CTAS", "4 to 8, measured", ""},
+               {"megatron_lm", "--recompute-modules", "one module less at a time", ""},
+               {"pytorch", "checkpoint", "on fewer blocks", ""},
+               {"any", "look at the log", "", ""}};
+  const Report report = build(exchange_facts(), {f});
+  const auto& lines = report.findings[0].actions;
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].text == "CUDA_DEVICE_MAX_CONNECTIONS=8; NCCL_MAX_CTAS: 4 to 8, measured");
+  CHECK(lines[1].text == "--recompute-modules: one module less at a time");
+  CHECK(lines[2].text == "checkpoint: on fewer blocks");
+  CHECK(lines[3].framework == "any framework");
 }
 
 TEST_CASE("notes come worst first") {

@@ -12,10 +12,11 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
   render_explanations(exchange_findings(), out);
   const std::string text = out.str();
   for (const char* part :
-       {"communication/flex: fires", "  +  c.exposed_share > 0.10", "value: c.exposed_share = 0.45",
-        "communication/pad: can not say", "  ?  config.overlap_grad_reduce = 0",
+       {"communication/flex: fires", "  +  ep.exposed_share > 0.10",
+        "value: ep.exposed_share = 0.45", "communication/pad: can not say",
+        "  ?  config.overlap_grad_reduce = 0",
         "missing: fact_config.overlap_grad_reduce (a setting the recording does not show",
-        "communication/tp: does not fire", "  -  c.exposed_share > 0.10", "source: a guide"}) {
+        "communication/tp: does not fire", "  -  tp.exposed_share > 0.10", "source: a guide"}) {
     INFO(part << "\n" << text);
     CHECK(text.find(part) != std::string::npos);
   }

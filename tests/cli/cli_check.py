@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""The command line as a user meets it: exit codes, streams, files, colour, bad usage, hostile names.
+
+cli_check.py WALLSIGHT SOURCE_DIR
+"""
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+SAMPLE = SOURCE / "samples/kineto/launch_bound"
+HOSTILE = SOURCE / "tests/cli/data/hostile_names.json"
+LATER = ["diff", "history", "plan", "record", "attach", "ctl", "doctor", "export", "merge"]
+
+
+def run(*args, **more):
+    env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "WALLSIGHT_DATA")}
+    env.update(more.pop("env", {}))
+    return subprocess.run([BINARY, *map(str, args)], capture_output=True, text=True, timeout=120, env=env,
+                          stdin=subprocess.DEVNULL, **more)
+
+
+def on_terminal(*args, env=None):
+    """Stdout of a run whose stdout is a terminal."""
+    lead, follow = pty.openpty()
+    child = subprocess.Popen([BINARY, *map(str, args)], stdout=follow, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                             env={"PATH": os.environ["PATH"], "TERM": "xterm", **(env or {})})
+    os.close(follow)
+    out = b""
+    while True:
+        try:
+            part = os.read(lead, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        out += part
+    os.close(lead)
+    child.wait(timeout=60)
+    return out
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def refused(self, code, ran, *words):
+        """One line on stderr that names the place, nothing on stdout."""
+        self.assertEqual((ran.returncode, ran.stdout), (code, ""), ran.stderr)
+        self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+        self.assertTrue(ran.stderr.startswith("wallsight: "), ran.stderr)
+        self.assertFalse(ran.stderr.rstrip("\n").endswith("."), ran.stderr)
+        for word in words:
+            self.assertIn(word, ran.stderr)
+
+
+class Usage(Cli):
+    def test_help_and_version_go_to_stdout(self):
+        for verb in ([], ["analyze"], ["report"], ["explain"], ["rules"]):
+            ran = run(*verb, "--help")
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), verb)
+            self.assertIn("sage: wallsight", ran.stdout)
+            ran = run(*verb, "--version")
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), verb)
+            self.assertRegex(ran.stdout, r"^wallsight \d+\.\d+\.\d+\n$")
+
+    def test_help_lists_only_verbs_that_work(self):
+        text = run("--help").stdout
+        for verb in ("analyze", "report", "explain", "rules"):
+            self.assertRegex(text, rf"\n  {verb} ")
+        for verb in LATER:
+            self.assertNotRegex(text, rf"\n  {verb} ")
+
+    def test_later_verbs_say_so(self):
+        for verb in LATER:
+            self.refused(3, run(verb, "x"), verb, "yet")
+
+    def test_bad_usage(self):
+        self.refused(3, run())
+        self.refused(3, run("analyse"), "analyse")
+        self.refused(3, run("analyze"))
+        self.refused(3, run("analyze", SAMPLE, "--no-such"), "--no-such")
+        self.refused(3, run("analyze", SAMPLE, "--config", "x.yaml"), "--config")
+        self.refused(3, run("analyze", SAMPLE, "--report", "html"), "html")
+        self.refused(3, run("analyze", SAMPLE, "--report", "pdf"), "pdf")
+        self.refused(3, run("analyze", SAMPLE, "--report", "text", "--report", "json"), "--report")
+        self.refused(3, run("analyze", SAMPLE, "--step", "7:3"), "--step")
+        self.refused(3, run("analyze", SAMPLE, "--rank", "a"), "--rank")
+        self.refused(3, run("analyze", SAMPLE, "--time", "5"), "--time")
+        self.refused(3, run("analyze", SAMPLE, "--step-window", "week"), "week")
+        self.refused(3, run("analyze", SAMPLE, "--threads", "0"), "--threads")
+        self.refused(3, run("analyze", SAMPLE, "--fail-on", "wall=comm"), "comm")
+        self.refused(3, run("analyze", SAMPLE, "--fail-on", "finding:no/such"), "no/such")
+        self.refused(3, run("report"))
+        self.refused(3, run("rules"))
+        self.refused(3, run("rules", "show", "no/such"), "no/such")
+
+    def test_an_argument_with_control_bytes_is_shown_harmless(self):
+        ran = run("\x1b[31mx\ny")
+        self.refused(3, ran)
+        self.assertNotIn("\x1b", ran.stderr)
+
+
+class Streams(Cli):
+    def test_stdout_is_the_report_and_stderr_is_silent(self):
+        ran = run("analyze", SAMPLE)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertTrue(ran.stdout.startswith("wallsight "))
+        self.assertIn("\nVERDICT ", ran.stdout)
+        self.assertNotIn("\x1b", ran.stdout)
+
+    def test_same_input_same_bytes(self):
+        outs = {run("analyze", SOURCE / "samples/kineto/exposed_all_to_all", "--threads", n, "--report", "json").stdout
+                for n in (1, 2, 4, 4)}
+        self.assertEqual(len(outs), 1)
+
+    def test_colour_on_a_terminal_unless_told_not_to(self):
+        self.assertIn(b"\x1b[1m", on_terminal("analyze", SAMPLE))
+        self.assertNotIn(b"\x1b", on_terminal("analyze", SAMPLE, env={"NO_COLOR": "1"}))
+        self.assertNotIn(b"\x1b", on_terminal("analyze", SAMPLE, env={"TERM": "dumb"}))
+        self.assertNotIn(b"\x1b", on_terminal("analyze", SAMPLE, "--report", "json"))
+
+    def test_a_reader_that_leaves_early_is_no_error(self):
+        with tempfile.TemporaryFile() as err:
+            child = subprocess.Popen([BINARY, "analyze", SAMPLE, "--report", "json"], stdout=subprocess.PIPE, stderr=err)
+            child.stdout.close()
+            self.assertEqual(child.wait(timeout=60), 0)
+            err.seek(0)
+            self.assertEqual(err.read(), b"")
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            ran = subprocess.run([BINARY, "analyze", SAMPLE], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("stdout", ran.stderr)
+
+
+class Files(Cli):
+    def test_several_reports_and_facts(self):
+        md, js, db = (self.folder / n for n in ("r.md", "r.json", "run.wsdb"))
+        ran = run("analyze", SAMPLE, "--report", f"md={md}", "--report", f"json={js}", "--report", "text", "-o", db)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("VERDICT", ran.stdout)
+        self.assertTrue(md.read_text().startswith("# wallsight"))
+        self.assertEqual(json.loads(js.read_text())["schema"], 1)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["r.json", "r.md", "run.wsdb"])
+        again = run("report", db, "--report", "json")
+        self.assertEqual((again.returncode, again.stdout), (0, js.read_text()))
+        self.assertEqual(run("report", db).stdout, ran.stdout)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["r.json", "r.md", "run.wsdb"])
+
+    def test_only_files_leave_stdout_empty(self):
+        ran = run("analyze", SAMPLE, "--report", f"json={self.folder / 'r.json'}")
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+
+    def test_an_input_is_never_overwritten(self):
+        trace = self.folder / "rank0.json"
+        trace.write_bytes(HOSTILE.read_bytes())
+        link = self.folder / "link"
+        link.symlink_to(trace)
+        before = hashlib.sha256(trace.read_bytes()).hexdigest()
+        for args in (["-o", trace], ["--report", f"json={trace}"], ["--report", f"md={link}"], ["-o", link]):
+            self.refused(3, run("analyze", trace, *args), "input")
+            self.refused(3, run("analyze", self.folder, *args), "input")
+        db = self.folder / "run.wsdb"
+        self.assertEqual(run("analyze", trace, "-o", db).returncode, 0)
+        self.refused(3, run("report", db, "--report", f"json={db}"), "input")
+        self.assertEqual(hashlib.sha256(trace.read_bytes()).hexdigest(), before)
+
+    def test_on_error_nothing_is_written(self):
+        bad = self.folder / "bad.json"
+        bad.write_text("not a trace")
+        db, js = self.folder / "run.wsdb", self.folder / "r.json"
+        self.refused(2, run("analyze", bad, "-o", db, "--report", f"json={js}"), "bad.json")
+        self.refused(2, run("analyze", SAMPLE, "--report", f"json={js}", "--report", f"md={self.folder / 'no' / 'r.md'}"), "r.md")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["bad.json"])
+        js.write_text("old")
+        self.refused(2, run("analyze", bad, "--report", f"json={js}"))
+        self.assertEqual(js.read_text(), "old")
+
+    def test_an_unwritable_folder_is_an_error(self):
+        self.refused(2, run("analyze", SAMPLE, "-o", self.folder / "no" / "run.wsdb"), "run.wsdb")
+        self.refused(3, run("analyze", SAMPLE, "-o", self.folder), "folder")
+        self.refused(3, run("analyze", SAMPLE, "-o", "/dev/null"), "/dev/null")
+
+
+class FailOn(Cli):
+    def test_exit_1_and_the_report_is_still_there(self):
+        verdict = json.loads(run("analyze", SAMPLE, "--report", "json").stdout)["verdict"]
+        plain = run("analyze", SAMPLE).stdout
+        for spec in (f"wall={verdict['wall']}", "share>0.01", f"kind=insufficient,cause={verdict['cause']}"):
+            ran = run("analyze", SAMPLE, "--fail-on", spec)
+            self.assertEqual((ran.returncode, ran.stdout), (1, plain), spec)
+            self.assertTrue(ran.stderr.startswith("wallsight: --fail-on: "), ran.stderr)
+        for spec in ("kind=insufficient", "share>0.9999", "cause=gc_pause,also=bubble"):
+            ran = run("analyze", SAMPLE, "--fail-on", spec)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), spec)
+
+    def test_a_finding_trips(self):
+        findings = json.loads(run("analyze", SAMPLE, "--report", "json").stdout)["findings"]
+        fires = [f["rule"] for f in findings if f["status"] == "fires"]
+        self.assertTrue(fires)
+        self.assertEqual(run("analyze", SAMPLE, "--fail-on", f"finding:{fires[0]}").returncode, 1)
+
+    def test_report_knows_it_too(self):
+        db = self.folder / "run.wsdb"
+        run("analyze", SAMPLE, "-o", db)
+        self.assertEqual(run("report", db, "--fail-on", "share>0.01").returncode, 1)
+
+
+class Selection(Cli):
+    def report(self, *args):
+        ran = run("analyze", *args, "--report", "json")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return json.loads(ran.stdout)
+
+    def test_steps(self):
+        every = self.report(SAMPLE)["steps"]["rows"]
+        some = self.report(SAMPLE, "--step", f"{every[1]['index']}:{every[2]['index']}")
+        self.assertEqual([r["index"] for r in some["steps"]["rows"]], [r["index"] for r in every[1:3]])
+        self.assertIn("step", some["run"]["selection"])
+
+    def test_ranks(self):
+        folder = SOURCE / "samples/kineto/exposed_all_to_all"
+        some = self.report(folder, "--rank", "1,3")
+        self.assertEqual([r["rank"] for r in some["ranks"]], [1, 3])
+        self.refused(2, run("analyze", folder, "--rank", "77"), "--rank")
+
+    def test_time(self):
+        rows = self.report(SAMPLE)["steps"]["rows"]
+        a, b = rows[1]["begin_ns"], rows[2]["end_ns"]
+        some = self.report(SAMPLE, "--time", f"{a}:{b}")["steps"]["rows"]
+        self.assertTrue(some)
+        self.assertTrue(all(r["begin_ns"] >= a and r["end_ns"] <= b for r in some))
+        self.assertLess(len(some), len(rows))
+
+    def test_windows(self):
+        self.assertEqual(self.report(SAMPLE, "--step-window", "host")["steps"]["window"], "host")
+        whole = self.report(SAMPLE, "--step-window", "whole")
+        self.assertEqual((whole["steps"]["origin"], whole["steps"]["count"], len(whole["steps"]["rows"])), ("whole", 0, 1))
+        self.assertIn("one window", run("analyze", SAMPLE, "--step-window", "whole").stdout)
+
+
+class HostileNames(Cli):
+    def test_no_report_obeys_a_name(self):
+        for form in ("text", "md", "json"):
+            ran = run("analyze", HOSTILE, "--report", form, "--all")
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertNotRegex(ran.stdout, "[\x00-\x09\x0b-\x1f\x7f\x80-\x9f]", form)
+            if form == "md":
+                self.assertNotRegex(ran.stdout, r"<(script|img)")
+                self.check_tables(ran.stdout)
+
+    def check_tables(self, text):
+        width = tables = 0
+        for line in text.splitlines():
+            if not line.startswith("|"):
+                width = 0
+                continue
+            cells = len(re.findall(r"(?<!\\)(?:\\\\)*\|", line))
+            tables += width == 0
+            width = width or cells
+            self.assertEqual(cells, width, line)
+        self.assertGreater(tables, 2)
+
+    def test_names_of_hosts_and_folders_stay_home(self):
+        secret = self.folder / "secret_project"
+        secret.mkdir()
+        shutil.copy(HOSTILE, secret / "rank0.json")
+        for form in ("text", "md", "json"):
+            self.assertNotIn("secret_project", run("analyze", secret, "--report", form).stdout)
+        self.assertIn("secret_project", run("analyze", secret / "rank0.json", "--report", "json", "--show-names").stdout)
+
+    def test_a_trace_with_odd_bytes_in_its_path(self):
+        odd = self.folder / "a\x1b[31m\nb%41?x=1#.json"
+        odd.write_bytes(HOSTILE.read_bytes())
+        ran = run("analyze", odd, "-o", self.folder / "run.wsdb")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertNotIn("\x1b", ran.stdout)
+
+
+class Facts(Cli):
+    def test_what_is_no_fact_database_is_refused(self):
+        self.refused(2, run("report", self.folder / "none.wsdb"), "none.wsdb")
+        self.refused(2, run("report", HOSTILE), "hostile_names.json")
+        self.refused(2, run("explain", HOSTILE), "hostile_names.json")
+        other = self.folder / "other.wsdb"
+        sqlite3.connect(other).executescript("CREATE TABLE t(x); INSERT INTO t VALUES (1);")
+        self.refused(2, run("report", other), "other.wsdb")
+        db = self.folder / "run.wsdb"
+        run("analyze", SAMPLE, "-o", db)
+        link = sqlite3.connect(db)
+        link.execute("PRAGMA user_version = 999")
+        link.commit()
+        link.close()
+        self.refused(2, run("report", db), "version")
+
+    def test_hostile_fact_databases_do_no_harm(self):
+        good = self.folder / "good.wsdb"
+        run("analyze", SAMPLE, "-o", good)
+        raw = good.read_bytes()
+        for cut in (0, 1, 99, 100, 4096, len(raw) // 2, len(raw) - 1):
+            part = self.folder / "part.wsdb"
+            part.write_bytes(raw[:cut])
+            self.assertIn(run("report", part).returncode, (0, 2), cut)
+        for statement in ("DELETE FROM fact_run", "DROP TABLE fact_kernel", "DELETE FROM fact_leaf",
+                          "UPDATE fact_run SET cause = char(27) || '[31m', verdict_kind = '<b>'"):
+            copy = self.folder / "copy.wsdb"
+            copy.write_bytes(raw)
+            link = sqlite3.connect(copy)
+            link.execute(statement)
+            link.commit()
+            link.close()
+            for form in ("text", "md", "json"):
+                ran = run("report", copy, "--report", form)
+                self.assertIn(ran.returncode, (0, 2), statement)
+                self.assertNotIn("\x1b", ran.stdout + ran.stderr)
+
+    def test_explain(self):
+        db = self.folder / "run.wsdb"
+        run("analyze", SAMPLE, "-o", db)
+        every = run("explain", db)
+        self.assertEqual((every.returncode, every.stderr), (0, ""))
+        self.assertRegex(every.stdout, r"(?m)^\S+/\S+: fires$")
+        self.assertRegex(every.stdout, r"(?m)^\S+/\S+: does not fire$")
+        self.assertRegex(every.stdout, r"(?m)^  \+  ")
+        self.assertRegex(every.stdout, r"(?m)^  -  ")
+        rule = re.search(r"(?m)^(\S+/\S+): fires$", every.stdout).group(1)
+        one = run("explain", db, rule).stdout
+        self.assertEqual(re.findall(r"(?m)^(\S+/\S+): ", one), [rule])
+        self.assertNotIn("  -  ", one)
+        self.refused(3, run("explain", db, "no/such"), "no/such")
+
+
+class Rules(Cli):
+    def test_list_and_show(self):
+        ran = run("rules", "list")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        lines = ran.stdout.splitlines()
+        self.assertRegex(lines[0], r"^rule +phase +wall +causes +title$")
+        ids = [line.split()[0] for line in lines[1:]]
+        self.assertTrue(ids)
+        self.assertEqual(ids, sorted(ids))
+        shown = run("rules", "show", ids[0])
+        self.assertEqual(shown.returncode, 0)
+        for word in ("rule ", "when ", "action ", "source "):
+            self.assertIn(f"\n{word}", "\n" + shown.stdout)
+
+    def test_check(self):
+        ran = run("rules", "check", SOURCE / "rules")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        family = self.folder / "mine"
+        family.mkdir()
+        (family / "bad.json").write_text('{"id": "mine/bad"}')
+        ran = run("rules", "check", self.folder)
+        self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+        self.assertIn("mine/bad.json", ran.stderr)
+        self.refused(2, run("rules", "check", self.folder / "none"), "none")
+
+    def test_somebodys_own_rules_are_added(self):
+        source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
+        rule = json.loads(source.read_text())
+        rule.update(id="mine/own", title="a rule of my own house", after=[], conflicts=[], causes=[])
+        rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"]})
+        rule.pop("gain", None)
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/own.json").write_text(json.dumps(rule))
+        self.assertIn("mine/own", run("rules", "list", "--rules", self.folder).stdout)
+        self.assertIn("a rule of my own house", run("analyze", SAMPLE, "--rules", self.folder, "--all").stdout)
+        self.refused(2, run("analyze", SAMPLE, "--rules", self.folder / "none"), "none")
+
+
+class Inputs(Cli):
+    def test_what_is_no_trace_is_refused_in_one_line(self):
+        cases = {"empty.json": b"", "text.json": b"hello", "page.json": b"<html>", "half.json.gz": gzip.compress(b"{")[:8]}
+        for name, content in cases.items():
+            (self.folder / name).write_bytes(content)
+            self.refused(2, run("analyze", self.folder / name), name)
+        self.refused(2, run("analyze", self.folder / "none.json"), "none.json")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.refused(2, run("analyze", empty), "empty")
+
+
+class Installed(Cli):
+    def test_data_are_found_beside_the_program_or_named(self):
+        (self.folder / "bin").mkdir()
+        program = self.folder / "bin/wallsight"
+        shutil.copy2(BINARY, program)
+        ask = [str(program), "rules", "list"]
+        env = {"PATH": os.environ["PATH"]}
+        ran = subprocess.run(ask, capture_output=True, text=True, env=env)
+        self.refused(2, ran, "WALLSIGHT_DATA")
+        ran = subprocess.run(ask, capture_output=True, text=True, env={**env, "WALLSIGHT_DATA": str(SOURCE)})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        shutil.copytree(SOURCE / "rules", self.folder / "share/wallsight/rules")
+        ran = subprocess.run(ask, capture_output=True, text=True, env=env)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

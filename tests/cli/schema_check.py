@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""JSON reports are valid against schemas/report.schema.json, and their partitions sum exactly.
+
+schema_check.py WALLSIGHT SOURCE_DIR: analyzes every sample and every file of tests/cli/data. Exit 77 without jsonschema.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+DEBIAN_PYTHON = "/usr/bin/python3"
+try:
+    import jsonschema
+except ImportError:
+    if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
+        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, "-B", *sys.argv])
+    print("no jsonschema: skipped")
+    sys.exit(77)
+
+
+def exact_sums(report):
+    """What a schema can not say."""
+    for row in report["steps"]["rows"]:
+        if sum(row["partition"].values()) != row["end_ns"] - row["begin_ns"]:
+            yield f"step {row['name']} of rank {row['rank']}: the partition does not sum to the step"
+    mean = report["partition"]["mean_per_step"]
+    if report["steps"]["mean_ns"] is not None and sum(mean.values()) != report["steps"]["mean_ns"]:
+        yield f"mean partition sums to {sum(mean.values())}, the mean step is {report['steps']['mean_ns']}"
+    for rank in report["ranks"]:
+        if rank["step_mean_ns"] is not None and sum(rank["partition"].values()) != rank["step_mean_ns"]:
+            yield f"rank {rank['rank']}: the partition does not sum to the mean step"
+
+
+def broken(report):
+    """Copies with one fault each: the schema has to refuse all of them."""
+    for name, fault in [
+        ("unknown key", lambda r: r.update(extra=1)),
+        ("missing key", lambda r: r.pop("losses")),
+        ("share above 1", lambda r: r["losses"][0].update(hi_share=1.5)),
+        ("fraction of a ns", lambda r: r["partition"].update(total_ns=0.5)),
+        ("unknown leaf", lambda r: r["partition"]["mean_per_step"].update({"idle.other": 0})),
+        ("unknown cause", lambda r: r["verdict"].update(cause="bad luck")),
+        ("a wall without evidence", lambda r: r["verdict"].update(kind="insufficient", wall="memory")),
+        ("an escape code", lambda r: r["tool"].update(version="\x1b[31m")),
+    ]:
+        copy = json.loads(json.dumps(report))
+        fault(copy)
+        yield name, copy
+
+
+def main():
+    binary, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    validator = jsonschema.Draft7Validator(json.loads((source / "schemas/report.schema.json").read_text()))
+    inputs = sorted(p for kind in ("kineto", "nsys") for p in (source / "samples" / kind).iterdir() if p.is_dir())
+    inputs += sorted((source / "tests/cli/data").glob("*.json"))
+    faults, report = [], None
+    for path in inputs:
+        run = subprocess.run([binary, "analyze", path, "--report", "json"], capture_output=True, timeout=120)
+        if run.returncode != 0:
+            faults.append(f"{path.name}: exit code {run.returncode}: {run.stderr.decode()}")
+            continue
+        report = json.loads(run.stdout.decode("utf-8"))
+        faults += [f"{path}: {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(report)]
+        faults += [f"{path}: {f}" for f in exact_sums(report)]
+    if report is not None:
+        faults += [f"the schema accepts {name}" for name, copy in broken(report) if validator.is_valid(copy)]
+    for fault in faults:
+        print(fault)
+    print(f"{len(inputs)} inputs, {len(faults)} faults")
+    return 1 if faults or report is None else 0
+
+
+sys.exit(main())
