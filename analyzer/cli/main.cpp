@@ -18,6 +18,7 @@ struct Verb {
   int (*run)(int, char**);
 };
 constexpr Verb kVerbs[] = {
+    {"analyze", "traces of one run: which wall, what it costs, what to do", run_analyze},
     {"report", "the report of a run.wsdb again, without the trace", run_report},
     {"explain", "why a rule fired, did not, or can not say", run_explain},
     {"rules", "list, show or check rules", run_rules},

@@ -6,6 +6,7 @@
 
 namespace ws::cli {
 
+int run_analyze(int argc, char** argv);
 int run_report(int argc, char** argv);
 int run_explain(int argc, char** argv);
 int run_rules(int argc, char** argv);

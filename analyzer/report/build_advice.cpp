@@ -61,11 +61,11 @@ std::string evidence_words(const EvidenceValue& e, const Finding& f) {
   std::string subject = dot == std::string::npos ? "" : subject_of(e.expression.substr(0, dot), f);
   if (!subject.empty()) subject += ' ';
   if (!e.number) return subject + fmt::format("{} {}", spaced(column), e.value);
-  if (is_share(e)) return subject + fmt::format("{} {}", spaced(column), percent(*e.number));
+  if (is_share(e)) return subject + fmt::format("{} {}", spaced(column), percent_text(*e.number));
   const auto whole = static_cast<int64_t>(*e.number);
   if (ends_with(column, "_ns")) {
     return subject +
-           fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration(whole));
+           fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration_text(whole));
   }
   if (ends_with(column, "_bytes")) {
     return subject +
@@ -96,7 +96,7 @@ std::string gain_words(const Finding& f) {
   if (f.gain_basis == "what_if") return percent_range(lo, hi) + ", re-simulated";
   if (f.gain_basis == "published") return percent_range(lo, hi) + ", published elsewhere";
   if (f.gain_basis == "estimate" && lo >= 0.0005) return percent_range(lo, hi) + ", estimated";
-  return "at most " + percent(hi);
+  return "at most " + percent_text(hi);
 }
 
 // A setting as one would write it: "--flag value", "cfg.key = value", "NAME=value"; what is rather

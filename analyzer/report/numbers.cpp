@@ -44,7 +44,7 @@ std::string tenths(int64_t v) {
   return fmt::format("{}{}.{}", v < 0 ? "-" : "", std::abs(v) / 10, std::abs(v) % 10);
 }
 
-std::string percent(double share) { return tenths(std::llround(share * 1000)) + " %"; }
+std::string percent_text(double share) { return tenths(std::llround(share * 1000)) + " %"; }
 
 std::string percent_range(double lo, double hi) {
   const int64_t a = std::llround(lo * 1000), b = std::llround(hi * 1000);
@@ -77,7 +77,7 @@ std::string in_unit(int64_t ns, const TimeUnit& unit) {
   return shown((ns + half) / digit_ns, unit);
 }
 
-std::string duration(int64_t ns) {
+std::string duration_text(int64_t ns) {
   const TimeUnit unit = unit_for(ns);
   return in_unit(ns, unit) + ' ' + unit.name;
 }

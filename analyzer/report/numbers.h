@@ -13,7 +13,7 @@ namespace ws {
 // each to the largest remainders (ties: the earlier). All 0 when the values sum to 0.
 std::vector<int64_t> proportional(const std::vector<int64_t>& values, int64_t total);
 
-std::string percent(double share);                // 0.4862 -> "48.6 %"
+std::string percent_text(double share);           // 0.4862 -> "48.6 %"
 std::string percent_range(double lo, double hi);  // "31.0 to 44.5 %", or one number
 std::string tenths(int64_t v);                    // 505 -> "50.5"
 
@@ -21,7 +21,7 @@ std::string tenths(int64_t v);                    // 505 -> "50.5"
 TimeUnit unit_for(int64_t ns);
 std::string in_unit(int64_t ns, const TimeUnit& unit);         // "46.6", rounded half up
 std::string shown(int64_t last_digits, const TimeUnit& unit);  // 466 -> "46.6"
-std::string duration(int64_t ns);                              // "46.6 ms" in its own unit
+std::string duration_text(int64_t ns);                         // "46.6 ms" in its own unit
 std::string bytes_text(int64_t bytes);                         // "80.0 GiB", "512 B"
 std::string count_text(double v);                              // "12", "0.4", "1834"
 

@@ -37,9 +37,12 @@ std::string formats_words(const ReportRun& run) {
 std::string steps_words(const Report& report) {
   const ReportSteps& s = report.steps;
   if (!s.mean_ns) return "no steps";
-  if (report.whole_window) return fmt::format("one window of {}, not a step", duration(*s.mean_ns));
-  std::string out = fmt::format("{} of {}", counted(s.steady, "steady step"), duration(*s.mean_ns));
-  if (s.spread_share && s.steady > 1) out += fmt::format(" (spread {})", percent(*s.spread_share));
+  if (report.whole_window)
+    return fmt::format("one window of {}, not a step", duration_text(*s.mean_ns));
+  std::string out =
+      fmt::format("{} of {}", counted(s.steady, "steady step"), duration_text(*s.mean_ns));
+  if (s.spread_share && s.steady > 1)
+    out += fmt::format(" (spread {})", percent_text(*s.spread_share));
   return out;
 }
 
@@ -118,7 +121,8 @@ std::vector<std::string> assumption_lines(const Report& report) {
       lo = std::min(lo, r.*member);
       hi = std::max(hi, r.*member);
     }
-    return lo == hi ? duration(lo) : fmt::format("{} to {}", duration(lo), duration(hi));
+    return lo == hi ? duration_text(lo)
+                    : fmt::format("{} to {}", duration_text(lo), duration_text(hi));
   };
   out.push_back(fmt::format("launch latency (Lambda) {}, gap between kernels (kappa) {}",
                             range(&ReportRank::launch_latency_ns),

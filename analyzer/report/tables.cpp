@@ -92,7 +92,7 @@ Table outlier_table(const Report& report, bool all) {
   fill(t, rows, all, [&](const ReportStep& s) {
     const auto length = static_cast<double>(s.end_ns - s.begin_ns);
     return std::vector<std::string>{
-        std::to_string(s.rank), s.name, duration(s.end_ns - s.begin_ns),
+        std::to_string(s.rank), s.name, duration_text(s.end_ns - s.begin_ns),
         median > 0 ? fmt::format("{:+.1f} %", (length / median - 1) * 100) : "-",
         s.note.value_or("")};
   });
@@ -101,7 +101,8 @@ Table outlier_table(const Report& report, bool all) {
 
 std::string gap_place(const ReportGap& g) {
   std::string out = fmt::format("rank {}", g.rank);
-  if (!g.step.empty()) out += fmt::format(", {} + {}", g.step, duration(g.since_step_begin_ns));
+  if (!g.step.empty())
+    out += fmt::format(", {} + {}", g.step, duration_text(g.since_step_begin_ns));
   return out;
 }
 
@@ -125,10 +126,10 @@ Table idle_table(const Report& report, bool all) {
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   fill(t, rows, all, [&](const ReportIdle& i) {
     return std::vector<std::string>{std::string(phrase_of_idle(i.cause)),
-                                    percent(i.share),
-                                    duration(i.ns),
+                                    percent_text(i.share),
+                                    duration_text(i.ns),
                                     std::to_string(i.count),
-                                    i.largest ? duration(i.largest->ns) : "-",
+                                    i.largest ? duration_text(i.largest->ns) : "-",
                                     i.largest ? gap_place(*i.largest) : "",
                                     i.largest ? i.largest->after : ""};
   });
@@ -156,10 +157,10 @@ Table collective_table(const Report& report, bool all) {
                                     c.group,
                                     c.bytes ? bytes_text(*c.bytes) : "-",
                                     std::to_string(c.count),
-                                    duration(c.wait_ns),
-                                    duration(c.transfer_ns),
-                                    duration(c.unsplit_ns),
-                                    duration(c.hidden_ns),
+                                    duration_text(c.wait_ns),
+                                    duration_text(c.transfer_ns),
+                                    duration_text(c.unsplit_ns),
+                                    duration_text(c.hidden_ns),
                                     c.bus_gbps ? fmt::format("{:.1f}", *c.bus_gbps) : "-"};
   });
   return t;
@@ -179,11 +180,11 @@ Table kernel_table(const Report& report, bool all) {
           {},
           {}};
   fill(t, report.kernels, all, [](const ReportKernel& k) {
-    return std::vector<std::string>{percent(k.share),
-                                    duration(k.total_ns),
+    return std::vector<std::string>{percent_text(k.share),
+                                    duration_text(k.total_ns),
                                     std::to_string(k.count),
-                                    duration(k.mean_ns),
-                                    duration(k.p99_ns),
+                                    duration_text(k.mean_ns),
+                                    duration_text(k.p99_ns),
                                     k.unclassified ? "unknown" : k.cls,
                                     k.name};
   });
@@ -199,37 +200,37 @@ Table memory_table(const Report& report) {
   };
   if (m.peak_reserved_bytes) {
     row("peak reserved", bytes_text(*m.peak_reserved_bytes),
-        m.headroom_share ? fmt::format("headroom {} of the device", percent(*m.headroom_share))
+        m.headroom_share ? fmt::format("headroom {} of the device", percent_text(*m.headroom_share))
                          : "");
   }
   if (m.peak_allocated_bytes) {
     row("peak allocated", bytes_text(*m.peak_allocated_bytes),
         m.fragmentation_share ? fmt::format("{} of the reserved memory unused at the peak",
-                                            percent(*m.fragmentation_share))
+                                            percent_text(*m.fragmentation_share))
                               : "");
   }
   if (m.recompute_share > 0) {
-    row("recompute", percent(m.recompute_share),
+    row("recompute", percent_text(m.recompute_share),
         m.recompute_estimated ? "estimated by counting kernels: a bound" : "");
   }
   if (m.offload_bytes > 0) {
     row("offload", bytes_text(m.offload_bytes),
         fmt::format("per step; exposed copies {}, idle while offloaded {}",
-                    percent(m.offload_exposed_share), percent(m.offload_idle_share)));
+                    percent_text(m.offload_exposed_share), percent_text(m.offload_idle_share)));
   }
   if (m.alloc_share > 0)
-    row("allocator stalls", percent(m.alloc_share),
+    row("allocator stalls", percent_text(m.alloc_share),
         "device idle inside cudaMalloc, cudaFree and kin");
   if (m.h2d_bytes > 0)
     row("host to device", bytes_text(m.h2d_bytes),
-        fmt::format("per step; exposed {}", percent(m.h2d_exposed_share)));
+        fmt::format("per step; exposed {}", percent_text(m.h2d_exposed_share)));
   if (m.d2h_bytes > 0)
     row("device to host", bytes_text(m.d2h_bytes),
-        fmt::format("per step; exposed {}", percent(m.d2h_exposed_share)));
+        fmt::format("per step; exposed {}", percent_text(m.d2h_exposed_share)));
   if (m.pageable_copies_per_step > 0) {
     row("pageable copies", count_text(m.pageable_copies_per_step),
         fmt::format("per step, {}; exposed with their staging {}{}", bytes_text(m.pageable_bytes),
-                    percent(m.pageable_exposed_share),
+                    percent_text(m.pageable_exposed_share),
                     m.pageable_gbps ? fmt::format("; {:.1f} GB/s", *m.pageable_gbps) : ""));
   }
   if (m.latent_wall.value_or(0) != 0) {
@@ -251,7 +252,7 @@ Table what_if_table(const Report& report, bool all) {
     if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
     return std::vector<std::string>{
         w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
-        fmt::format("{} to {}", duration(w.step_lo_ns), duration(w.step_hi_ns)), next};
+        fmt::format("{} to {}", duration_text(w.step_lo_ns), duration_text(w.step_hi_ns)), next};
   });
   return t;
 }

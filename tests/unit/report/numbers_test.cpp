@@ -44,8 +44,8 @@ TEST_CASE("times and shares keep their digits") {
                {1'234'567'890, "1.235 s"},
                {123'456'000'000, "123.5 s"},
                {-4'850, "-4.9 us"}};
-  for (const auto& t : times) CHECK(duration(t.ns) == t.text);
-  CHECK(percent(0.4862) == "48.6 %");
+  for (const auto& t : times) CHECK(duration_text(t.ns) == t.text);
+  CHECK(percent_text(0.4862) == "48.6 %");
   CHECK(percent_range(0.31, 0.445) == "31.0 to 44.5 %");
   CHECK(percent_range(0.3101, 0.3102) == "31.0 %");
   CHECK(tenths(-5) == "-0.5");
