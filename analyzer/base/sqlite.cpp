@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/text.h"
+
 namespace ws {
 
 void Statement::Finalize::operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
@@ -133,8 +135,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
   s.stmt_.reset(raw);
   if (rc != SQLITE_OK) {
     const int at = sqlite3_error_offset(db_.get());
-    return Error{at >= 0 ? fmt::format("{} (at character {})", sqlite3_errmsg(db_.get()), at)
-                         : std::string(sqlite3_errmsg(db_.get()))};
+    return Error{at >= 0 ? fmt::format("{} (at character {})", last_error(), at) : last_error()};
   }
   const auto rest = std::string_view(tail, static_cast<size_t>(sql.data() + sql.size() - tail));
   if (raw == nullptr || rest.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
@@ -147,11 +148,12 @@ Result<void> Database::exec(std::string_view sql) const {
   char* message = nullptr;
   const int rc = sqlite3_exec(db_.get(), std::string(sql).c_str(), nullptr, nullptr, &message);
   if (rc == SQLITE_OK) return {};
-  std::string text = message != nullptr ? message : sqlite3_errstr(rc);
+  const std::string text = one_line(to_utf8(message != nullptr ? message : sqlite3_errstr(rc)));
   sqlite3_free(message);
   return Error{text};
 }
 
-std::string Database::last_error() const { return sqlite3_errmsg(db_.get()); }
+// SQLite quotes the SQL of the file, which may be anything: hence one_line, here and in exec.
+std::string Database::last_error() const { return one_line(to_utf8(sqlite3_errmsg(db_.get()))); }
 
 }  // namespace ws

@@ -7,8 +7,8 @@ intervals.py). Where communication and copies are exposed at the same instant, w
 the partition, not of interval arithmetic: there their sum must be equal and each must lie in its bounds.
 """
 import pathlib
+import re
 import sys
-import unicodedata
 from collections import defaultdict
 
 import intervals as iv
@@ -19,9 +19,9 @@ COPIES = {"h2d", "d2h"}
 
 
 def printable(name):
-    """A name as reports show it: one line, no control characters, single blanks."""
-    text = "".join("?" if unicodedata.category(c) == "Cc" and c not in " " else c for c in name.replace("\0", ""))
-    return " ".join(text.split(" ")) if "  " not in text else " ".join(text.split())
+    """A name as reports show it: one line, single blanks, other control characters as '?'."""
+    text = re.sub(r"[\n\t\r ]+", " ", name.replace("\0", ""))
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
 
 
 def cleaned(ops):

@@ -26,7 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::fclose(file);
   if (written == size) {
     auto traces = ws::read_file(path);
-    if (!traces && traces.error().message.find('\n') != std::string::npos) std::abort();
+    if (!traces && traces.error().message.find('\n') != std::string::npos) {
+      std::fprintf(stderr, "more than one line: %s\n", traces.error().message.c_str());
+      std::abort();
+    }
   }
   std::remove(path.c_str());
   return 0;
