@@ -21,6 +21,12 @@ constexpr size_t kCaseLimit = 200;
 constexpr std::string_view kOneRowTables[] = {"fact_run", "fact_config", "fact_host",
                                               "fact_memory"};
 
+// Parsed once: hundreds of cases ask for them.
+const std::vector<FactColumn>& known_columns() {
+  static const std::vector<FactColumn> kColumns = facts_columns();
+  return kColumns;
+}
+
 std::string shown(std::string_view s) { return shorten(one_line(to_utf8(s)), 60); }
 
 Result<FactValue> value_of(const json& v) {
@@ -149,7 +155,8 @@ Result<void> insert_row(const Database& db, const std::vector<FactColumn>& colum
   }
   auto insert = db.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", row.table, names, marks));
   if (!insert) return insert.error();
-  for (size_t i = 0; i < values.size(); ++i) bind_value(*insert, static_cast<int>(i) + 1, values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    bind_value(*insert, static_cast<int>(i) + 1, values[i]);
   insert->step();
   if (insert->failed()) return Error{fmt::format("{}: {}", row.table, db.last_error())};
   return {};
@@ -184,8 +191,7 @@ Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::
   if (!parsed->is_array() || parsed->empty() || parsed->size() > kCaseLimit)
     return Error{fmt::format("{}: expected a list of 1 to {} cases, found something else", place,
                              kCaseLimit)};
-  const auto columns = facts_columns();
-  const CaseReader reader(place, columns);
+  const CaseReader reader(place, known_columns());
   std::vector<RuleCase> out;
   for (size_t i = 0; i < parsed->size(); ++i) {
     auto one = reader.read((*parsed)[i], i);
@@ -198,7 +204,6 @@ Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::
 Result<FactDb> case_facts(const RuleCase& rule_case) {
   auto facts = FactDb::in_memory();
   if (!facts) return facts.error();
-  const auto columns = facts_columns();
   std::vector<FactRow> rows = rule_case.rows;
   for (std::string_view table : kOneRowTables) {
     const bool given =
@@ -206,7 +211,7 @@ Result<FactDb> case_facts(const RuleCase& rule_case) {
     if (!given) rows.push_back({std::string(table), {}});
   }
   for (const FactRow& row : rows) {
-    if (auto ok = insert_row(facts->db(), columns, row); !ok) return ok.error();
+    if (auto ok = insert_row(facts->db(), known_columns(), row); !ok) return ok.error();
   }
   return facts;
 }

@@ -75,9 +75,15 @@ struct Row {
     if (failed > 0) return FindingStatus::no;
     return unknown > 0 ? FindingStatus::unknown : FindingStatus::fires;
   }
-  // Smaller is better: nearest to firing, then the largest gain.
-  std::tuple<int, int, double, double> standing() const {
-    return {failed, unknown, -hi.value_or(-1), -lo.value_or(-1)};
+  // Smaller is better: what holds longest from the front (rules name their row first), then the
+  // fewest unknowns, then the largest gain.
+  std::tuple<int, int, int, double, double> standing() const {
+    int held = 0;
+    for (const ClauseValue& c : clauses) {
+      if (c.holds.has_value() && !*c.holds) break;
+      ++held;
+    }
+    return {-held, failed, unknown, -hi.value_or(-1), -lo.value_or(-1)};
   }
   bool better_than(const Row& o) const {
     if (standing() != o.standing()) return standing() < o.standing();

@@ -9,8 +9,9 @@
 
 namespace ws {
 
-// `leads` and the order are order_findings' work. Among rows of the same standing the one with
-// the largest gain speaks, then the one whose evidence sorts first.
+// `leads` and the order are order_findings' work. Among rows that fire the one with the largest
+// gain speaks, then the one whose evidence sorts first. Where none fires, the row that holds the
+// most clauses from the front is shown: a rule's first clause says which row it is about.
 Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule);
 
 }  // namespace ws

@@ -1,0 +1,281 @@
+// What every rule of the catalogue must hold to, whoever writes it.
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "advise/advise.h"
+#include "advise/evaluate.h"
+#include "support/rule_facts.h"
+#include "support/rule_text.h"
+#include "unit/house/source_tree.h"
+
+using namespace ws;
+
+namespace {
+
+const std::string kFolder = WS_SOURCE_DIR "/rules";
+
+const RuleSet& catalogue() {
+  static const RuleSet set = [] {
+    auto loaded = load_rules({kFolder});
+    if (!loaded) FAIL(loaded.error().message);
+    return std::move(*loaded);
+  }();
+  return set;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  REQUIRE(in);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+std::vector<RuleCase> cases_of(const Rule& rule) {
+  const std::string path = kFolder + "/" + rule.id + ".cases.json";
+  auto cases = read_cases(text_of(path), path);
+  if (!cases) FAIL(cases.error().message);
+  return std::move(*cases);
+}
+
+FindingStatus status_of(const FactDb& facts, const Rule& rule) {
+  const RuleSandbox sandbox(facts);
+  const auto finding = evaluate(sandbox, rule);
+  if (!finding) FAIL(finding.error().message);
+  return finding->status;
+}
+
+std::vector<FactDb> facts_of_cases(const std::vector<RuleCase>& cases) {
+  std::vector<FactDb> out;
+  for (const RuleCase& c : cases) {
+    auto facts = case_facts(c);
+    if (!facts) FAIL(facts.error().message);
+    out.push_back(std::move(*facts));
+  }
+  return out;
+}
+
+bool any_case_changes(const Rule& mutant, const std::vector<RuleCase>& cases,
+                      const std::vector<FactDb>& facts) {
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (status_of(facts[i], mutant) != cases[i].expect) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> allowed(const std::string& table, const std::string& column) {
+  for (const FactColumn& c : facts_columns()) {
+    if (c.table == table && c.column == column) return c.allowed;
+  }
+  return {};
+}
+
+std::vector<Finding> advice_for(const nlohmann::json& facts_json) {
+  const FactDb facts = test::facts_of(test::complete_facts(facts_json).dump());
+  auto findings = advise(facts, catalogue());
+  if (!findings) FAIL(findings.error().message);
+  return std::move(*findings);
+}
+
+std::string kind_for(const std::string& cause) {
+  static const std::set<std::string> kInsufficient = {"only_warmup",   "too_few_steps",
+                                                      "records_lost",  "graph_level_trace",
+                                                      "peers_missing", "no_gpu_events"};
+  static const std::set<std::string> kNone = {"compute_bound", "gemm_bound", "attention_bound",
+                                              "membound_kernels", "comm_contention"};
+  return kInsufficient.count(cause) ? "insufficient" : kNone.count(cause) ? "none" : "dominant";
+}
+
+}  // namespace
+
+TEST_CASE("every rule and every case of the catalogue holds") {
+  const auto problems = check_rule_folder(kFolder);
+  REQUIRE(problems);
+  for (const Error& e : *problems) FAIL_CHECK(e.message);
+  CHECK(catalogue().rules.size() >= 60);
+}
+
+TEST_CASE("negating or dropping any clause breaks a case") {
+  for (const Rule& rule : catalogue().rules) {
+    const auto cases = cases_of(rule);
+    const auto facts = facts_of_cases(cases);
+    for (size_t i = 0; i < rule.when.size(); ++i) {
+      INFO(rule.id << " /when/" << i << ": " << rule.when[i].sql);
+      Rule mutant = rule;
+      mutant.when[i].sql = "NOT (" + rule.when[i].sql + ")";
+      CHECK(any_case_changes(mutant, cases, facts));
+      mutant.when[i].sql = "1";
+      CHECK(any_case_changes(mutant, cases, facts));
+    }
+  }
+}
+
+TEST_CASE("a clause that can be NULL has a case that is unknown") {
+  for (const Rule& rule : catalogue().rules) {
+    const auto cases = cases_of(rule);
+    const bool has_unknown = std::any_of(cases.begin(), cases.end(), [](const RuleCase& c) {
+      return c.expect == FindingStatus::unknown;
+    });
+    for (const Clause& clause : rule.when) {
+      // The firing case again, without the facts that this clause reads.
+      RuleCase bare = *std::find_if(cases.begin(), cases.end(), [](const RuleCase& c) {
+        return c.expect == FindingStatus::fires;
+      });
+      for (FactRow& row : bare.rows) {
+        for (const TableColumn& read : clause.reads) {
+          if (read.table != row.table) continue;
+          for (auto& [name, value] : row.values) {
+            if (name == read.column) value = FactValue{};
+          }
+        }
+      }
+      const auto facts = case_facts(bare);
+      REQUIRE(facts);
+      const RuleSandbox sandbox(*facts);
+      const auto finding = evaluate(sandbox, rule);
+      REQUIRE(finding);
+      INFO(rule.id << ": " << clause.sql);
+      if (finding->status == FindingStatus::unknown) CHECK(has_unknown);
+    }
+  }
+}
+
+TEST_CASE("every cause has a rule that leads when nothing but the cause is known") {
+  for (const std::string& cause : allowed("fact_run", "cause")) {
+    INFO(cause);
+    const auto findings =
+        advice_for({{"fact_run", {{"cause", cause}, {"verdict_kind", kind_for(cause)}}}});
+    const Rule* first = catalogue().find(findings.front().rule);
+    REQUIRE(first != nullptr);
+    INFO(first->id);
+    CHECK(findings.front().status == FindingStatus::fires);
+    CHECK(findings.front().leads);
+    CHECK(std::count(first->causes.begin(), first->causes.end(), cause) == 1);
+  }
+}
+
+TEST_CASE("every cause has a rule that leads when all known levers are in use already") {
+  const FactDb facts = test::facts_of(test::complete_facts(nlohmann::json::parse(R"({
+      "fact_run": {}, "fact_memory": {"headroom_share": 0.02},
+      "fact_config": {"moe_token_dispatcher_type": "flex", "overlap_moe_expert_parallel_comm": 1,
+          "overlap_grad_reduce": 1, "overlap_param_gather": 1, "tp_comm_overlap": 1, "vpp": 4,
+          "recompute_granularity": "selective", "cuda_graphs": 1, "cuda_device_max_connections": 8,
+          "expandable_segments": 1, "manual_gc": 1, "precision": "mxfp8"}})"))
+                                          .dump());
+  auto run = facts.db().prepare("UPDATE fact_run SET cause = ?1, verdict_kind = ?2, platform = ?3");
+  auto config = facts.db().prepare("UPDATE fact_config SET moe_flex_dispatcher_backend = ?1");
+  REQUIRE(run);
+  REQUIRE(config);
+  for (const std::string& cause : allowed("fact_run", "cause")) {
+    for (const char* platform : {"a100", "h100", "gb200", "mi300x"}) {
+      const char* backend = std::string_view(platform) == "gb200" ? "hybridep" : "deepep";
+      INFO(cause << " " << platform);
+      run->reset();
+      run->bind(1, std::string_view(cause)).bind(2, std::string_view(kind_for(cause)));
+      run->bind(3, std::string_view(platform)).step();
+      config->reset();
+      config->bind(1, std::string_view(backend)).step();
+      const auto findings = advise(facts, catalogue());
+      REQUIRE(findings);
+      const auto leads = std::find_if(findings->begin(), findings->end(),
+                                      [](const Finding& f) { return f.leads; });
+      REQUIRE(leads != findings->end());
+      const Rule* rule = catalogue().find(leads->rule);
+      REQUIRE(rule != nullptr);
+      CHECK(std::count(rule->causes.begin(), rule->causes.end(), cause) == 1);
+    }
+  }
+}
+
+TEST_CASE("no tuning is offered when the verdict is insufficient") {
+  for (const Rule& rule : catalogue().rules) {
+    if (rule.phase == "data") continue;
+    INFO(rule.id);
+    const auto cases = cases_of(rule);
+    for (const RuleCase& c : cases) {
+      const auto facts = case_facts(c);
+      REQUIRE(facts);
+      REQUIRE(facts->db().exec("UPDATE fact_run SET verdict_kind = 'insufficient'"));
+      CHECK(status_of(*facts, rule) != FindingStatus::fires);
+    }
+  }
+}
+
+TEST_CASE("tuning rules speak to every framework; data rules say how to record") {
+  for (const Rule& rule : catalogue().rules) {
+    INFO(rule.id);
+    std::set<std::string> spoken;
+    for (const Action& a : rule.actions) spoken.insert(a.framework);
+    if (rule.phase == "data") {
+      CHECK(spoken.count("nsys") + spoken.count("any") >= 1);
+      CHECK(spoken.count("pytorch") + spoken.count("any") >= 1);
+      continue;
+    }
+    CHECK(spoken.count("megatron_lm") == 1);
+    CHECK(spoken.count("megatron_bridge") + spoken.count("any") >= 1);
+    CHECK(spoken.count("pytorch") + spoken.count("any") >= 1);
+    CHECK((!rule.safety.empty() || !rule.gain));
+  }
+}
+
+TEST_CASE("families are the six folders, and the data family is the phase data") {
+  const std::set<std::string> families = {"data_quality", "fit",           "parallelism",
+                                          "memory",       "communication", "compute_host"};
+  for (const Rule& rule : catalogue().rules) {
+    INFO(rule.id);
+    const std::string family = rule.id.substr(0, rule.id.find('/'));
+    CHECK(families.count(family) == 1);
+    CHECK((family == "data_quality") == (rule.phase == "data"));
+    CHECK((family == "data_quality") == rule.wall.empty());
+  }
+}
+
+TEST_CASE("gains are in order and inside the step wherever a rule fires") {
+  for (const Rule& rule : catalogue().rules) {
+    if (!rule.gain) continue;
+    Rule raw = rule;  // the expressions themselves, before they are held inside 0..1
+    raw.evidence = {rule.gain->lo_share, rule.gain->hi_share};
+    for (const RuleCase& c : cases_of(rule)) {
+      if (c.expect != FindingStatus::fires) continue;
+      const auto facts = case_facts(c);
+      REQUIRE(facts);
+      const RuleSandbox sandbox(*facts);
+      const auto f = evaluate(sandbox, raw);
+      REQUIRE(f);
+      INFO(rule.id << ": " << c.name);
+      const double lo = f->evidence[0].number.value_or(0), hi = f->evidence[1].number.value_or(lo);
+      CHECK(lo >= 0);
+      CHECK(lo <= hi);
+      CHECK(hi <= 1);
+    }
+  }
+}
+
+TEST_CASE("the program knows no rule by its name") {
+  for (const std::string& file : house::sources_of("analyzer")) {
+    const std::string text = house::read_text(house::root() / file);
+    for (const Rule& rule : catalogue().rules) {
+      INFO(file << ": " << rule.id);
+      CHECK(text.find(rule.id) == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("texts of rules: whole sentences in why, no line feeds, flags that exist") {
+  // Spellings that circulate in documents and that no release accepts.
+  const std::vector<std::string> wrong = {
+      "--fake-init-process-group",     "--overlap-p2p-comm ",        "--cpu-offloading ",
+      "--fp8-recipe blockwise --fp8 ", "--offload-optimizer-states", "--grad-reduce-in-fp32"};
+  for (const Rule& rule : catalogue().rules) {
+    INFO(rule.id);
+    CHECK(rule.why.back() == '.');
+    CHECK(std::isupper(static_cast<unsigned char>(rule.why.front())) != 0);
+    CHECK(rule.title.back() != '.');
+    for (const Action& a : rule.actions) {
+      for (const std::string& w : wrong)
+        CHECK((a.set + " " + a.to + " " + a.note + " ").find(w) == std::string::npos);
+    }
+  }
+}
