@@ -1,6 +1,6 @@
 // The advice that an expert expects first, for facts of typical runs (leads.json): one of `leads`
 // comes first, none of `never_first` does, what `says` names stands in the leading findings, all
-// of `fires` fire, and `before` come in this order.
+// of `fires` fire, none of `silent` does, and `before` come in this order.
 #include <algorithm>
 #include <fstream>
 
@@ -61,6 +61,13 @@ TEST_CASE("the first advice for typical runs") {
       CHECK(words.find(said) != std::string::npos);
     }
     for (const std::string id : c.value("fires", json::array())) place_of(*findings, id);
+    for (const std::string id : c.value("silent", json::array())) {
+      INFO("silent: " << id);
+      CHECK(rules->find(id) != nullptr);
+      for (const Finding& f : *findings) {
+        if (f.rule == id) CHECK(f.status == FindingStatus::no);
+      }
+    }
     const auto before = c.value("before", std::vector<std::string>());
     for (size_t i = 1; i < before.size(); ++i)
       CHECK(place_of(*findings, before[i - 1]) < place_of(*findings, before[i]));
