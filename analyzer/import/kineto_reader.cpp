@@ -176,15 +176,20 @@ bool Reader::find_events() {
 void Reader::read_events() {
   saw_events_ = true;
   bool comma = false;
-  while (at_sign() && *pos_ != ']') {
+  while (at_sign()) {
+    if (*pos_ == ']') {
+      if (is_end_of_events(false)) break;
+      rows_.note(NoteCode::bad_event, place_of(pos_));  // a stray one
+      ++pos_;
+      continue;
+    }
     if (*pos_ == ',') {  // one too many
       rows_.note(NoteCode::trailing_comma, place_of(pos_));
       ++pos_;
       continue;
     }
     if (!read_element()) return;
-    comma = pos_ < window_.end() && *pos_ == ',';
-    if (!comma) comma = at_sign() && *pos_ == ',';
+    comma = at_sign() && *pos_ == ',';
     if (comma) ++pos_;
   }
   if (comma && pos_ < window_.end()) rows_.note(NoteCode::trailing_comma, place_of(pos_));
@@ -196,8 +201,15 @@ bool Reader::read_element() {
   const Place place = place_of(pos_);
   const bool object = *pos_ == '{';
   const Scan s = scan_with_refill([&](Cursor& c) {
+    if (object) return event_.scan(c);
+    const bool list = *c.p == '[';
+    if (list) {  // a list of events is no entry but a stray bracket
+      Cursor inside{c.p + 1, c.end, {}};
+      if (const Scan k = next_sign(inside); k != Scan::ok) return k;
+      if (*inside.p == '{') return Scan::bad;
+    }
     Token ignored;
-    return object ? event_.scan(c) : scan_value(c, ignored);
+    return scan_value(c, ignored);
   });
   if (s == Scan::more) return false;
   if (s == Scan::bad) {
@@ -223,7 +235,7 @@ bool Reader::resync() {
       if (!grown) return false;
       continue;
     }
-    if (*pos_ == '{' ? is_whole_event() : is_end_of_events()) return true;
+    if (*pos_ == '{' ? is_whole_event() : is_end_of_events(true)) return true;
     ++pos_;
   }
 }
@@ -238,18 +250,21 @@ bool Reader::is_whole_event() {
   return s == Scan::ok;
 }
 
-// A closing bracket ends the list when a known key follows it, or nothing but the last brace.
-bool Reader::is_end_of_events() {
+// A closing bracket ends the list when a key of the top level follows it, or the last brace, or
+// nothing. In `doubt`, amid damage, it has to be a known key.
+bool Reader::is_end_of_events(bool doubt) {
   const Scan s = scan_with_refill([&](Cursor& c) {
     Cursor probe = c;  // c stays: pos_ does not move
     ++probe.p;
     if (const Scan k = next_sign(probe); k != Scan::ok) return k;
+    if (array_form_) return Scan::bad;
     const char sign = *probe.p++;
+    if (sign == '}' && !doubt) return Scan::ok;
     if (const Scan k = next_sign(probe); k != Scan::ok) return k;
     if (sign != ',' || *probe.p != '"') return Scan::bad;
     Token key;
     if (const Scan k = scan_string(probe, key); k != Scan::ok) return k;
-    return is_known_key(key.text()) ? Scan::ok : Scan::bad;
+    return !doubt || is_known_key(key.text()) ? Scan::ok : Scan::bad;
   });
   return s != Scan::bad;  // `more`: nothing but brackets follows
 }

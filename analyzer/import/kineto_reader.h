@@ -32,7 +32,7 @@ class Reader {
   bool read_element();
   bool resync();
   bool is_whole_event();
-  bool is_end_of_events();
+  bool is_end_of_events(bool doubt);
   void note_repairs(const Repairs& repairs, const char* at);
   void note_end();
   Result<void> verdict() const;

@@ -44,7 +44,7 @@ struct Cursor {
   Repairs repairs;
 };
 
-inline constexpr int kMaxDepth = 64;  // of brackets inside one value; keeps hostile files linear
+inline constexpr int kMaxDepth = 32;  // of brackets inside one value; keeps hostile files linear
 
 inline Scan next_sign(Cursor& c) {
   c.p = skip_blanks(c.p, c.end);

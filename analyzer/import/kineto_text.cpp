@@ -14,8 +14,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Appends one digit; false when the value leaves the range of times.
 bool push_digit(int64_t& value, char digit) {
-  if (value > (kTimeLimit - 9) / 10) return false;
-  value = value * 10 + (digit - '0');
+  const int64_t n = digit - '0';
+  if (value > (kTimeLimit - n) / 10) return false;
+  value = value * 10 + n;
   return true;
 }
 
@@ -28,14 +29,12 @@ std::optional<int64_t> shifted_decimal(std::string_view mantissa, int64_t shift)
       point = true;
       continue;
     }
-    if (point && --shift < 0) return value;  // below 1 ns
+    if (point && shift <= 0) break;  // below 1 ns
+    shift -= point ? 1 : 0;
     if (!push_digit(value, c)) return std::nullopt;
   }
+  for (; shift < 0 && value > 0; ++shift) value /= 10;
   if (value == 0) return 0;
-  if (shift < 0) {
-    for (; shift < 0 && value > 0; ++shift) value /= 10;
-    return value;
-  }
   for (; shift > 0; --shift) {
     if (!push_digit(value, '0')) return std::nullopt;
   }

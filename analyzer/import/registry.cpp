@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "import/file_head.h"
+#include "import/kineto.h"
 #include "import/nsys.h"
 #include "import/refusals.h"
 
@@ -73,6 +74,7 @@ const std::vector<const Importer*>& importers() {
   static const std::vector<const Importer*> kImporters = {
       &kNsysImporter,
       &kNsysReportImporter,
+      &kKinetoImporter,
   };
   return kImporters;
 }
