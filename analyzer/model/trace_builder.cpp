@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
+
+#include "model/time_order.h"
 
 namespace ws {
 namespace {
@@ -19,23 +20,6 @@ void permute(std::vector<T>& column, const std::vector<uint32_t>& order) {
   out.reserve(order.size());
   for (uint32_t i : order) out.push_back(column[i]);
   column = std::move(out);
-}
-
-// Order by begin, then (nested: longest first), then row; empty when already in order.
-std::vector<uint32_t> time_order(const std::vector<TimeNs>& begin, const std::vector<TimeNs>& end,
-                                 bool nested) {
-  const auto less = [&](uint32_t a, uint32_t b) {
-    if (begin[a] != begin[b]) return begin[a] < begin[b];
-    if (nested && end[a] != end[b]) return end[a] > end[b];
-    return a < b;
-  };
-  bool sorted = true;
-  for (uint32_t i = 1; i < begin.size() && sorted; ++i) sorted = !less(i, i - 1);
-  if (sorted) return {};
-  std::vector<uint32_t> order(begin.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), less);
-  return order;
 }
 
 // Outermost call per correlation id of one process.

@@ -69,14 +69,14 @@ TEST_CASE("flipped bytes never crash the reader") {
   const std::string path = temporary_path(".sqlite"), bytes = victim();
   std::mt19937 random(20240229);
   int read = 0, refused = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 500; ++round) {
     std::string damaged = bytes;
     const int flips = 1 + static_cast<int>(random() % 8);
     for (int i = 0; i < flips; ++i)
       damaged[random() % damaged.size()] = static_cast<char>(random());
     (outcome(path, damaged) == 1 ? read : refused) += 1;
   }
-  CHECK(read > 100);
-  CHECK(refused > 100);
+  CHECK(read > 30);
+  CHECK(refused > 30);
   std::filesystem::remove(path);
 }
