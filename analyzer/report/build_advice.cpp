@@ -29,6 +29,15 @@ bool is_share(const EvidenceValue& e) {
   return e.number && (ends_with(column, "_share") || column == "share");
 }
 
+// Columns whose comment says that they are 0 or 1.
+bool is_flag(std::string_view column) {
+  static const std::vector<FactColumn> kColumns = facts_columns();
+  return std::any_of(kColumns.begin(), kColumns.end(), [&](const FactColumn& c) {
+    return c.column == column &&
+           (c.comment.rfind("0 or 1", 0) == 0 || c.comment.rfind("1:", 0) == 0);
+  });
+}
+
 std::string spaced(std::string_view s) {
   std::string out(s);
   std::replace(out.begin(), out.end(), '_', ' ');
@@ -63,6 +72,8 @@ std::string evidence_words(const EvidenceValue& e, const Finding& f) {
   if (!e.number) return subject + fmt::format("{} {}", spaced(column), e.value);
   if (is_share(e)) return subject + fmt::format("{} {}", spaced(column), percent_text(*e.number));
   const auto whole = static_cast<int64_t>(*e.number);
+  if (is_flag(column))
+    return subject + fmt::format("{} {}", spaced(column), whole != 0 ? "yes" : "no");
   if (ends_with(column, "_ns")) {
     return subject +
            fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration_text(whole));
@@ -144,22 +155,27 @@ ReportFinding worded(const Finding& f) {
   return out;
 }
 
-// A rule that clearly does not apply, with the number that says so: the first clause that fails and
-// a piece of evidence it speaks of. Rules without such a pair say nothing here; explain lists all.
+// A rule that clearly does not apply, with the share that says so: its first failing clause speaks
+// of a share that is next to nothing. Other rules say nothing here; explain lists all.
 std::optional<std::string> not_offered_words(const Finding& f) {
+  constexpr double kNextToNothing = 0.02;
   if (f.phase == "data") return std::nullopt;
-  for (const ClauseValue& c : f.clauses) {
-    if (!c.holds || *c.holds) continue;
-    for (const EvidenceValue& e : f.evidence) {
-      if (e.number && !column_of(e.expression).empty() &&
-          c.clause.find(e.expression) != std::string::npos) {
-        return fmt::format("{} ({})", f.title, evidence_words(e, f));
-      }
-    }
-    return std::nullopt;
+  const auto failing = std::find_if(f.clauses.begin(), f.clauses.end(), [](const ClauseValue& c) {
+    return c.holds.has_value() && !*c.holds;
+  });
+  if (failing == f.clauses.end()) return std::nullopt;
+  for (const EvidenceValue& e : f.evidence) {
+    if (!is_share(e) || *e.number > kNextToNothing) continue;
+    if (failing->clause.find(e.expression) == std::string::npos) continue;
+    const size_t colon = f.title.find(": ");  // "what is seen: what to do"
+    const std::string lever = colon == std::string::npos ? f.title : f.title.substr(colon + 2);
+    return fmt::format("{} ({})", lever, evidence_words(e, f));
   }
   return std::nullopt;
 }
+
+// What stands in the brackets, to name each reason once.
+std::string reason_of(const std::string& words) { return words.substr(words.rfind(" (")); }
 
 }  // namespace
 
@@ -180,7 +196,12 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
   }
   for (const Finding& f : findings) {
     if (f.status != FindingStatus::no) continue;
-    if (auto words = not_offered_words(f)) report.not_offered.push_back(std::move(*words));
+    auto words = not_offered_words(f);
+    if (!words) continue;
+    const bool known =
+        std::any_of(report.not_offered.begin(), report.not_offered.end(),
+                    [&](const std::string& w) { return reason_of(w) == reason_of(*words); });
+    if (!known) report.not_offered.push_back(std::move(*words));
   }
 }
 

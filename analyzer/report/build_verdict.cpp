@@ -69,12 +69,28 @@ std::string share_words(const Report& report, std::optional<double> lo, std::opt
   return fmt::format("{} of the {}", percent_range(*lo, *hi), step_word(report));
 }
 
+const ReportLoss* loss_of(const Report& report, const std::string& loss) {
+  for (const ReportLoss& l : report.losses) {
+    if (l.loss == loss) return &l;
+  }
+  return nullptr;
+}
+
 std::string group_words(const Report& report, const std::string& loss, const std::string& cause) {
-  const auto it = std::find_if(report.losses.begin(), report.losses.end(),
-                               [&](const ReportLoss& l) { return l.loss == loss; });
-  std::string share;
-  if (it != report.losses.end()) share = ", " + percent_range(it->lo_share, it->hi_share);
+  const ReportLoss* l = loss_of(report, loss);
+  const std::string share = l != nullptr ? ", " + percent_range(l->lo_share, l->hi_share) : "";
   return fmt::format("{} ({}{})", phrase_of_loss(loss), phrase_of_cause(cause), share);
+}
+
+// Communication against imbalance with next to nothing proven of either: the peers were not
+// recorded or not matched.
+bool is_unsplit(const Report& report) {
+  const ReportVerdict& v = report.verdict;
+  if (v.loss != "communication" || v.also != "imbalance") return false;
+  const ReportLoss* a = loss_of(report, *v.loss);
+  const ReportLoss* b = loss_of(report, *v.also);
+  return a != nullptr && b != nullptr && a->lo_share < 0.1 * a->hi_share &&
+         b->lo_share < 0.1 * b->hi_share;
 }
 
 }  // namespace
@@ -112,6 +128,13 @@ void add_headline(Report& report) {
   const std::string_view cause = phrase_of_cause(v.cause);
   if (v.kind == "insufficient") {
     v.headline = fmt::format("not enough evidence: {}", cause);
+    return;
+  }
+  if (v.kind == "mixed" && is_unsplit(report)) {
+    v.headline = fmt::format(
+        "exposed communication: {}{}, {} of the {}; transfer or waiting for late ranks, one can "
+        "not tell",
+        cause, where_words(v), percent_text(loss_of(report, *v.loss)->hi_share), step_word(report));
     return;
   }
   if (v.kind == "mixed" && v.loss && v.also) {

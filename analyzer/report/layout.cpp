@@ -1,6 +1,8 @@
 // Tested by: report_test (layout_test.cpp).
 #include "report/layout.h"
 
+#include <algorithm>
+
 namespace ws {
 namespace {
 
@@ -13,6 +15,16 @@ size_t bytes_of(std::string_view s, size_t columns) {
     if (starts_code_point(s[i]) && seen++ == columns) break;
   }
   return i;
+}
+
+std::vector<std::string> words_of(std::string_view s) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < s.size();) {
+    const size_t end = std::min(s.find(' ', i), s.size());
+    if (end > i) words.emplace_back(s.substr(i, end - i));
+    i = end + 1;
+  }
+  return words;
 }
 
 }  // namespace
@@ -35,43 +47,47 @@ std::string pad_left(std::string_view s, size_t width) {
   return std::string(w < width ? width - w : 0, ' ').append(s);
 }
 
-std::vector<std::string> wrap(std::string_view s, size_t width) {
+std::vector<std::string> wrap_pieces(const std::vector<std::string>& pieces, size_t width) {
   std::vector<std::string> lines(1);
-  const auto place = [&](std::string_view word) {
+  for (std::string_view piece : pieces) {
     const size_t used = width_of(lines.back());
-    const size_t need = width_of(word) + (used > 0 ? 1 : 0);
+    const size_t need = width_of(piece) + (used > 0 ? 1 : 0);
     if (used + need <= width) {
       if (used > 0) lines.back() += ' ';
-      lines.back() += word;
-      return;
+      lines.back() += piece;
+      continue;
     }
     if (used > 0) lines.emplace_back();
-    while (width_of(word) > width) {
-      const size_t cut = bytes_of(word, width);
-      lines.back() = word.substr(0, cut);
+    while (width_of(piece) > width) {
+      const size_t cut = bytes_of(piece, width);
+      lines.back() = piece.substr(0, cut);
       lines.emplace_back();
-      word.remove_prefix(cut);
+      piece.remove_prefix(cut);
     }
-    lines.back() = word;
-  };
-  for (size_t i = 0; i < s.size();) {
-    const size_t end = std::min(s.find(' ', i), s.size());
-    if (end > i) place(s.substr(i, end - i));
-    i = end + 1;
+    lines.back() = piece;
   }
   return lines;
 }
 
-std::string hanging(std::string_view first, std::string_view s, size_t columns) {
+std::vector<std::string> wrap(std::string_view s, size_t width) {
+  return wrap_pieces(words_of(s), width);
+}
+
+std::string hanging_pieces(std::string_view first, const std::vector<std::string>& pieces,
+                           size_t columns) {
   const size_t indent = width_of(first);
   std::string out;
-  for (const std::string& line : wrap(s, columns > indent + 20 ? columns - indent : 20)) {
-    out += out.empty() ? std::string(first) : std::string(indent, ' ');
-    out += line;
-    while (!out.empty() && out.back() == ' ') out.pop_back();
-    out += '\n';
+  for (const std::string& line :
+       wrap_pieces(pieces, columns > indent + 20 ? columns - indent : 20)) {
+    std::string whole = (out.empty() ? std::string(first) : std::string(indent, ' ')) + line;
+    whole.erase(whole.find_last_not_of(' ') + 1);
+    out += whole + '\n';
   }
   return out;
+}
+
+std::string hanging(std::string_view first, std::string_view s, size_t columns) {
+  return hanging_pieces(first, words_of(s), columns);
 }
 
 }  // namespace ws

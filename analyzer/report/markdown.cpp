@@ -61,7 +61,7 @@ void print_where(const Report& report, std::ostream& out) {
   print_row({"---", "---:", "---:", "---"}, out);
   for (const WhereRow& w : table.rows) {
     print_row({w.group, tenths(w.share_tenths) + " %", shown(w.time_shown, table.unit),
-               escape_markdown(details_of(w, table.unit))},
+               escape_markdown(fmt::format("{}", fmt::join(details_of(w, table.unit), " ")))},
               out);
   }
   print_row({"sum", "100.0 %", shown(table.sum_shown, table.unit), ""}, out);
@@ -78,9 +78,9 @@ void print_some(const std::string& label, const std::vector<std::string>& texts,
 
 void print_action(size_t number, const ReportFinding& f, bool all, std::ostream& out) {
   out << number << ". **" << escape_markdown(f.finding.title) << "** (";
-  if (!f.gain.empty()) out << f.gain << "; ";
+  if (!f.gain.empty()) out << "gain " << f.gain << "; ";
   out << "phase: " << f.finding.phase << ")\n";
-  for (const std::string& other : f.instead_of) print_item("not together with", other, out);
+  for (const std::string& other : f.instead_of) print_item("instead of", other, out);
   for (const auto& line : f.actions) {
     out << "   - " << escape_markdown(line.framework) << ": " << markdown_code(line.text);
     if (!line.note.empty()) out << " (" << escape_markdown(line.note) << ")";
@@ -100,10 +100,9 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
     if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
     if (count++ == 0) out << "\nMay apply, but not everything it needs is known:\n\n";
     if (!all && count > kShortList) continue;
-    std::string needs;
-    for (const std::string& fact : f.missing_facts)
-      needs += (needs.empty() ? "" : ", ") + fact_words(fact);
-    out << "- " << escape_markdown(f.finding.title + ": needs " + needs) << "\n";
+    out << "- "
+        << escape_markdown(f.finding.title + " (needs " + facts_words(f.missing_facts) + ")")
+        << "\n";
   }
   if (!all && count > kShortList) out << fmt::format("- and {} more (--all)\n", count - kShortList);
 }

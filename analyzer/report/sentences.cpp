@@ -75,20 +75,21 @@ std::string where_caption(const Report& report) {
       if (r.rank != *s.critical_rank || !r.step_mean_ns) continue;
       const double excess =
           static_cast<double>(*r.step_mean_ns) / static_cast<double>(*s.mean_ns) - 1;
-      out += fmt::format(" (slowest rank: {}, {:+.1f} %)", r.rank, excess * 100);
+      if (excess >= 0.005)
+        out += fmt::format(" (slowest rank: {}, {:+.1f} %)", r.rank, excess * 100);
       break;
     }
   }
   return out;
 }
 
-std::string details_of(const WhereRow& row, const TimeUnit& unit) {
-  std::string out;
+std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit) {
+  std::vector<std::string> out;
   for (const auto& [label, ns] : row.details) {
     const std::string time = in_unit(ns, unit);
     if (time.find_first_not_of("0.-") == std::string::npos && row.details.size() > 1) continue;
-    if (!out.empty()) out += ", ";
-    out += fmt::format("{} {}", label, time);
+    if (!out.empty()) out.back() += ',';
+    out.push_back(fmt::format("{} {}", label, time));
   }
   return out;
 }
@@ -131,15 +132,12 @@ std::vector<std::string> assumption_lines(const Report& report) {
 }
 
 std::string note_line(const ReportNote& note) {
-  std::string out;
+  const std::string times = note.count == 1 ? "once" : fmt::format("{} times", note.count);
   if (!note.first_place.empty()) {
-    out = fmt::format("{} x ", note.count);
-  } else if (note.count > 1) {
-    out = fmt::format("{} x ", note.count);
+    return fmt::format("{} ({}, {} {})", note.text, times, note.count == 1 ? "at" : "first at",
+                       note.first_place);
   }
-  out += note.text;
-  if (!note.first_place.empty()) out += fmt::format(" (first: {})", note.first_place);
-  return out;
+  return note.count == 1 ? note.text : fmt::format("{} ({})", note.text, times);
 }
 
 std::string action_text(const ReportFinding::Line& line) {
@@ -157,13 +155,33 @@ std::string first_sentences(const std::string& s) {
   return end < s.size() ? s.substr(0, end + 1) : s;
 }
 
-std::string fact_words(const std::string& fact) {
-  const size_t dot = fact.find('.');
-  if (dot == std::string::npos) return fact;
-  std::string column = fact.substr(dot + 1);
-  if (fact.rfind("fact_config.", 0) == 0) return column + " of the run configuration";
-  std::replace(column.begin(), column.end(), '_', ' ');
-  return column;
+std::string facts_words(const std::vector<std::string>& facts) {
+  static constexpr std::pair<std::string_view, std::string_view> kSources[] = {
+      {"fact_memory", "recorded memory events"},
+      {"fact_run.latent_memory_wall", "recorded memory events"},
+      {"fact_comm", "communication of that kind"},
+      {"fact_collective", "communication of that kind"},
+      {"fact_rank", "several ranks on one clock"},
+      {"fact_host", "recorded API calls and host ranges"},
+      {"fact_what_if", "re-simulated gains"}};
+  std::string settings;
+  std::vector<std::string> parts;
+  for (const std::string& fact : facts) {
+    const size_t dot = std::min(fact.find('.'), fact.size());
+    const std::string table = fact.substr(0, dot);
+    std::string column = dot < fact.size() ? fact.substr(dot + 1) : "";
+    if (table == "fact_config") {
+      settings += (settings.empty() ? "" : ", ") + column;
+      continue;
+    }
+    std::replace(column.begin(), column.end(), '_', ' ');
+    for (const auto& [name, words] : kSources) {
+      if (name == table || name == fact) column = words;
+    }
+    if (std::find(parts.begin(), parts.end(), column) == parts.end()) parts.push_back(column);
+  }
+  if (!settings.empty()) parts.insert(parts.begin(), settings + " of the run configuration");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace ws

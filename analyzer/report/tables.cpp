@@ -99,11 +99,11 @@ Table outlier_table(const Report& report, bool all) {
   return t;
 }
 
-std::string gap_place(const ReportGap& g) {
-  std::string out = fmt::format("rank {}", g.rank);
-  if (!g.step.empty())
-    out += fmt::format(", {} + {}", g.step, duration_text(g.since_step_begin_ns));
-  return out;
+std::string gap_place(const Report& report, const ReportGap& g) {
+  std::string out = report.ranks.size() > 1 ? fmt::format("rank {}", g.rank) : "";
+  if (g.step.empty() || report.whole_window) return out;
+  return fmt::format("{}{}{} + {}", out, out.empty() ? "" : ", ", g.step,
+                     duration_text(g.since_step_begin_ns));
 }
 
 Table idle_table(const Report& report, bool all) {
@@ -115,7 +115,7 @@ Table idle_table(const Report& report, bool all) {
            {"stretches", true},
            {"largest", true},
            {"where"},
-           {"before", false, true}},
+           {"before kernel", false, true}},
           {},
           {}};
   std::vector<ReportIdle> rows;
@@ -130,11 +130,13 @@ Table idle_table(const Report& report, bool all) {
                                     duration_text(i.ns),
                                     std::to_string(i.count),
                                     i.largest ? duration_text(i.largest->ns) : "-",
-                                    i.largest ? gap_place(*i.largest) : "",
+                                    i.largest ? gap_place(report, *i.largest) : "",
                                     i.largest ? i.largest->after : ""};
   });
   return t;
 }
+
+std::string time_or_dash(int64_t ns) { return ns == 0 ? "-" : duration_text(ns); }
 
 Table collective_table(const Report& report, bool all) {
   Table t{"COLLECTIVES",
@@ -157,10 +159,10 @@ Table collective_table(const Report& report, bool all) {
                                     c.group,
                                     c.bytes ? bytes_text(*c.bytes) : "-",
                                     std::to_string(c.count),
-                                    duration_text(c.wait_ns),
-                                    duration_text(c.transfer_ns),
-                                    duration_text(c.unsplit_ns),
-                                    duration_text(c.hidden_ns),
+                                    time_or_dash(c.wait_ns),
+                                    time_or_dash(c.transfer_ns),
+                                    time_or_dash(c.unsplit_ns),
+                                    time_or_dash(c.hidden_ns),
                                     c.bus_gbps ? fmt::format("{:.1f}", *c.bus_gbps) : "-"};
   });
   return t;

@@ -35,7 +35,8 @@ std::vector<std::string> headline_of_run(const Report& report);
 // "the steady steps" or "the window"
 std::string steps_word(const Report& report);
 std::string where_caption(const Report& report);
-std::string details_of(const WhereRow& row, const TimeUnit& unit);
+// "gemm 16.5,", "attention 4.9"
+std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit);
 std::string price_sentence(const Report& report);  // "" without a price
 // Steps left out, configuration, constants.
 std::vector<std::string> assumption_lines(const Report& report);
@@ -44,7 +45,7 @@ std::string note_line(const ReportNote& note);  // text, count, first place
 std::string action_text(const ReportFinding::Line& line);
 // Whole sentences of s, at least one, at most about two lines of a terminal.
 std::string first_sentences(const std::string& s);
-// "fact_config.ep" -> "ep of the run configuration"
-std::string fact_words(const std::string& fact);
+// What the missing facts stand for: "ep, tp of the run configuration; memory events".
+std::string facts_words(const std::vector<std::string>& facts);
 
 }  // namespace ws

@@ -17,7 +17,7 @@ namespace ws {
 namespace {
 
 constexpr size_t kBarColumns = 24;
-constexpr size_t kFlexibleColumns = 44;
+constexpr size_t kFlexibleColumns = 70;
 
 struct Paint {
   bool color = false;
@@ -93,7 +93,9 @@ void print_where(const Report& report, const Paint& paint, std::ostream& out) {
         "  {} {} %  {}  {}", pad_right(w.group, 13), pad_left(tenths(w.share_tenths), 6),
         pad_left(shown(w.time_shown, table.unit) + " " + table.unit.name, width),
         judged ? pad_right(bar, kBarColumns) + "  " : "");
-    out << hanging(first, escape_text(details_of(w, table.unit)));
+    std::vector<std::string> details = details_of(w, table.unit);
+    for (std::string& d : details) d = escape_text(d);
+    out << hanging_pieces(first, details);
   }
   row("sum", 1000, table.sum_shown, "");
 }
@@ -112,7 +114,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
                   std::ostream& out) {
   const std::string first = fmt::format("  {}  ", number);
   std::string tail = "phase: " + f.finding.phase;
-  if (!f.gain.empty()) tail = f.gain + "   " + tail;
+  if (!f.gain.empty()) tail = "gain " + f.gain + "   " + tail;
   const auto lines = wrap(escape_text(f.finding.title), kReportColumns - first.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string line = (i == 0 ? first : std::string(first.size(), ' ')) + paint.bold(lines[i]);
@@ -124,7 +126,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
     }
     out << line << "\n";
   }
-  for (const std::string& other : f.instead_of) print_labelled("not together with", other, out);
+  for (const std::string& other : f.instead_of) print_labelled("instead of", other, out);
   std::string previous;
   for (const auto& line : f.actions) {
     print_labelled(line.framework == previous ? "" : line.framework, action_text(line), out);
@@ -144,10 +146,8 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
     if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
     if (count++ == 0) out << "  may apply, but not everything it needs is known:\n";
     if (!all && count > kShortList) continue;
-    std::string needs;
-    for (const std::string& fact : f.missing_facts)
-      needs += (needs.empty() ? "" : ", ") + fact_words(fact);
-    out << hanging("     ", escape_text(f.finding.title + ": needs " + needs));
+    out << hanging("     ",
+                   escape_text(f.finding.title + " (needs " + facts_words(f.missing_facts) + ")"));
   }
   if (!all && count > kShortList)
     out << fmt::format("     and {} more (--all)\n", count - kShortList);
@@ -156,7 +156,10 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
 void print_actions(const Report& report, const RenderOptions& options, const Paint& paint,
                    std::ostream& out) {
   size_t count = 0, left = 0;
-  out << heading(paint, "DO NEXT", "order matters: 1 before 2");
+  const auto firing =
+      std::count_if(report.findings.begin(), report.findings.end(),
+                    [](const auto& f) { return f.finding.status == FindingStatus::fires; });
+  out << heading(paint, "DO NEXT", firing > 1 ? "order matters: 1 before 2" : "");
   for (const ReportFinding& f : report.findings) {
     if (f.finding.status != FindingStatus::fires) continue;
     if (!options.all && count == kShortActions) {
@@ -206,8 +209,9 @@ void print_table(const Table& table, const Paint& paint, std::ostream& out) {
   for (const size_t w : widths) used += w + 2;
   for (size_t i = 0; i < widths.size(); ++i) {  // flexible columns give way
     if (!table.columns[i].flexible || used <= kReportColumns) continue;
-    const size_t over =
-        std::min(used - kReportColumns, widths[i] - std::min<size_t>(widths[i], 12));
+    const size_t over = std::min(
+        used - kReportColumns,
+        widths[i] - std::min(widths[i], std::max<size_t>(12, width_of(table.columns[i].name))));
     widths[i] -= over;
     used -= over;
   }

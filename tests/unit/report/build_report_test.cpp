@@ -153,13 +153,15 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
   f.evidence = {{"idle.share", "0.12", 0.12},
                 {"att.share", "0.0", 0.0},
                 {"att.count", "3.0", 3.0},
+                {"mem.recompute_estimated", "0", 0.0},
                 {"cfg.ep", "unknown", std::nullopt},
                 {"host.mean_kernel_ns", "4849", 4849.0},
                 {"mem.peak_reserved_bytes", "512", 512.0},
                 {"100 * idle.share", "12.0", 12.0}};
   const Report report = build(exchange_facts(), {f});
   CHECK(report.findings[0].because ==
-        "idle graph launch share 12.0 %, attention count 3, mean kernel 4.8 us, peak reserved 512 "
+        "idle graph launch share 12.0 %, attention count 3, recompute estimated no, mean kernel "
+        "4.8 us, peak reserved 512 "
         "B, 100 * idle.share = 12.0");
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("actions are lists with the exact setting as code") {
   const std::string text = out.str();
   CHECK(text.find("`--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep`") !=
         std::string::npos);
-  CHECK(text.find("1. **Try the flex dispatcher** (at most 45.0 %; phase: retune)") !=
+  CHECK(text.find("1. **Try the flex dispatcher** (gain at most 45.0 %; phase: retune)") !=
         std::string::npos);
-  CHECK(text.find("not together with: Try the flex dispatcher") != std::string::npos);
+  CHECK(text.find("instead of: Try the flex dispatcher") != std::string::npos);
 }
