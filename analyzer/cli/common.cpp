@@ -1,6 +1,7 @@
 #include "cli/common.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -70,8 +71,13 @@ bool wants_color(int fd) {
 int finish_stdout(int code) {
   errno = 0;
   std::cout.flush();
-  if (std::cout.good() || errno == EPIPE) return code;
-  return fail(kBadInput, Error{fmt::format("stdout: can not write ({})", std::strerror(errno))});
+  if (std::cout.good()) return code;
+  const int why = errno;
+  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
+  const bool gone = poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
+  if (why == EPIPE || gone) return code;
+  return fail(kBadInput, Error{fmt::format("stdout: can not write ({})",
+                                           why != 0 ? std::strerror(why) : "output error")});
 }
 
 }  // namespace ws::cli

@@ -83,7 +83,8 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
                            const std::vector<std::string>& inputs) {
   std::vector<std::string> targets;
   if (!database.empty()) {
-    if (is_special(database))
+    std::error_code ec;
+    if (!fs::is_directory(database, ec) && is_special(database))
       return Error{fmt::format("{}: -o expects a file, found something else", database)};
     targets.push_back(database);
   }

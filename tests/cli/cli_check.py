@@ -18,7 +18,7 @@ import tempfile
 import unittest
 
 BINARY, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-SAMPLE = SOURCE / "samples/kineto/launch_bound"
+SAMPLE = SOURCE / "samples/nsys/launch_bound"
 HOSTILE = SOURCE / "tests/cli/data/hostile_names.json"
 LATER = ["diff", "history", "plan", "record", "attach", "ctl", "doctor", "export", "merge"]
 
@@ -121,7 +121,7 @@ class Streams(Cli):
         self.assertNotIn("\x1b", ran.stdout)
 
     def test_same_input_same_bytes(self):
-        outs = {run("analyze", SOURCE / "samples/kineto/exposed_all_to_all", "--threads", n, "--report", "json").stdout
+        outs = {run("analyze", SOURCE / "samples/nsys/exposed_all_to_all", "--threads", n, "--report", "json").stdout
                 for n in (1, 2, 4, 4)}
         self.assertEqual(len(outs), 1)
 
@@ -232,7 +232,7 @@ class Selection(Cli):
         self.assertIn("step", some["run"]["selection"])
 
     def test_ranks(self):
-        folder = SOURCE / "samples/kineto/exposed_all_to_all"
+        folder = SOURCE / "samples/nsys/exposed_all_to_all"
         some = self.report(folder, "--rank", "1,3")
         self.assertEqual([r["rank"] for r in some["ranks"]], [1, 3])
         self.refused(2, run("analyze", folder, "--rank", "77"), "--rank")
