@@ -1,6 +1,7 @@
 // The compute op that ends a stretch could not start before its launch call began. What of the
-// stretch lies before that call is the host's, unless the host stood in a synchronisation: then it
-// waited for the very communication in question, and would have gone on earlier without it.
+// stretch lies before that call is the host's where the host was busy with work of its own. Waiting
+// in a synchronisation is not: it ends earlier without the communication. Neither is time without a
+// known state: what a framework does between two calls may well be a wait for the peer.
 //
 //   device   [== all-gather ==]........[gemm
 //   host     [---- loader ---------]launch          not blocking: all of the all-gather
@@ -28,13 +29,16 @@ NextCompute launch_of(const Trace& trace, uint32_t op) {
   return {trace.calls.begin_ns[call], trace.calls.thread[call]};
 }
 
-TimeNs waiting(const HostStates& host, ThreadId thread, Interval span) {
+bool is_own_work(HostState s) {
+  return s == HostState::dataload || s == HostState::gc || s == HostState::jit ||
+         s == HostState::profiler;
+}
+
+TimeNs own_work(const HostStates& host, ThreadId thread, Interval span) {
   TimeNs sum = 0;
-  if (thread == kNoThread) return 0;
   for (const HostStates::Segment s : host.states(thread, span.begin_ns, span.end_ns))
-    if (s.state == HostState::sync || s.state == HostState::alloc)
-      sum += std::max<TimeNs>(
-          0, std::min(s.span.end_ns, span.end_ns) - std::max(s.span.begin_ns, span.begin_ns));
+    if (is_own_work(s.state))
+      sum += std::min(s.span.end_ns, span.end_ns) - std::max(s.span.begin_ns, span.begin_ns);
   return sum;
 }
 
@@ -45,15 +49,9 @@ std::vector<TimeNs> not_blocking_communication(const Trace& trace, const HostSta
                                                std::span<const Interval> windows) {
   std::vector<TimeNs> out(windows.size(), 0);
   const std::vector<BusyPart>& busy = timeline.busy;
-  ThreadId before = kNoThread;  // of the last compute op
-  size_t next = 0;              // first compute part not before the current part
+  size_t next = 0;  // first compute part not before the current part
   NextCompute follows;
   for (size_t i = 0; i < busy.size(); ++i) {
-    if (is_compute(busy[i].leaf)) {
-      if (const NextCompute own = launch_of(trace, busy[i].op); own.thread != kNoThread)
-        before = own.thread;
-      continue;
-    }
     if (!is_comm(busy[i].leaf)) continue;
     if (next <= i) {
       next = i + 1;
@@ -62,12 +60,8 @@ std::vector<TimeNs> not_blocking_communication(const Trace& trace, const HostSta
     }
     const Interval early{busy[i].span.begin_ns, std::min(busy[i].span.end_ns, follows.launch_ns)};
     if (early.length() <= 0 || follows.thread == kNoThread) continue;
-    for_each_clip(windows, early, [&](size_t w, Interval part) {
-      TimeNs blocked = waiting(host, follows.thread, part);
-      if (before != kNoThread && before != follows.thread)
-        blocked = std::max(blocked, waiting(host, before, part));
-      out[w] += std::max<TimeNs>(0, part.length() - blocked);
-    });
+    for_each_clip(windows, early,
+                  [&](size_t w, Interval part) { out[w] += own_work(host, follows.thread, part); });
   }
   return out;
 }

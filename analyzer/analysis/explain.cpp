@@ -11,10 +11,13 @@
 namespace ws {
 namespace {
 
+std::string range_text(const std::string& lo, const std::string& hi) {
+  return lo == hi ? lo : lo + " to " + hi;
+}
+
 std::string span_text(TimeNs lo, TimeNs hi, TimeNs step) {
-  if (lo == hi) return fmt::format("{} ({})", percent(ratio(lo, step)), duration(lo));
-  return fmt::format("{} to {} ({} to {})", percent(ratio(lo, step)), percent(ratio(hi, step)),
-                     duration(lo), duration(hi));
+  return fmt::format("{} ({})", range_text(percent(ratio(lo, step)), percent(ratio(hi, step))),
+                     range_text(duration(lo), duration(hi)));
 }
 
 std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdict& verdict,
@@ -25,8 +28,9 @@ std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdi
                                 duration(means.step_ns()));
   const std::vector<CauseShare> parts = causes_of(loss, ranks, means);
   for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i)
-    out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", name_of(parts[i].cause),
-                       percent(ratio(parts[i].ns, means.step_ns())));
+    if (i == 0 || 200 * parts[i].ns >= means.step_ns())
+      out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", name_of(parts[i].cause),
+                         percent(ratio(parts[i].ns, means.step_ns())));
   return out;
 }
 
@@ -61,9 +65,10 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
 void explain_not_blocking(const RunMeans& means, RunVerdict& verdict) {
   if (means.not_blocking_ns * 100 < means.step_ns()) return;
   verdict.why.push_back(fmt::format(
-      "{} of communication a step is exposed but blocks nothing: the host had not yet launched the "
-      "compute that follows, so hiding this communication gains nothing by itself",
-      duration(means.not_blocking_ns)));
+      "{} of communication a step is exposed but blocks nothing: the compute that follows waits "
+      "for "
+      "the host, which is busy elsewhere ({}). Hiding this communication gains nothing by itself",
+      duration(means.not_blocking_ns), name_of(at(verdict.losses, LossGroup::host).cause)));
 }
 
 void explain_hidden(const std::vector<RankAnalysis>& ranks, const RunMeans& means,

@@ -10,6 +10,7 @@
 #include "analysis/explain.h"
 #include "analysis/idle_summary.h"
 #include "analysis/phrases.h"
+#include "base/text.h"
 
 namespace ws {
 namespace {
@@ -20,6 +21,7 @@ struct View {
   const RunVerdict& verdict;
   const DeviceAnalysis& device;  // the one looked at
   const Breakdown& p;            // its mean step
+  int64_t steps;                 // behind the mean
   TimeNs step_ns() const { return p.total(); }
   std::string share(TimeNs ns) const { return percent(ratio(ns, step_ns())); }
 };
@@ -82,21 +84,26 @@ std::string position_in_step(const DeviceAnalysis& device, const IdleRow& row) {
   return "";
 }
 
+// How the stretches of a leaf lie over the steps.
+std::string blocks(const View& v, const IdleRow& row) {
+  const std::string longest = duration(row.largest.length());
+  if (row.count * 2 < v.steps)
+    return fmt::format("{} blocks in {} steps, the longest of {}", row.count, v.steps, longest);
+  if (row.count <= v.steps + 1)
+    return fmt::format("one block of {}{}", longest, position_in_step(v.device, row));
+  return fmt::format("{} blocks a step, the longest of {}", number(ratio(row.count, v.steps)),
+                     longest);
+}
+
 std::string input_pipeline(const View& v) {
   const TimeNs loading = v.p[Leaf::idle_dataload];
   const TimeNs copies = v.p[Leaf::copy_h2d];
   std::string out;
   if (loading > 0) {
     const IdleRow* row = row_of(v.device, Leaf::idle_dataload);
-    const int64_t steps = std::max<int64_t>(1, v.means.devices.front().steps);
     out = fmt::format("the GPU is empty for {} of each step ({}) while the host is in data loading",
                       duration(loading), v.share(loading));
-    if (row != nullptr)
-      out += fmt::format(": {} of {}{}",
-                         row->count <= steps + 1
-                             ? "one block"
-                             : fmt::format("{} blocks, the longest", row->count / steps),
-                         duration(row->largest.length()), position_in_step(v.device, *row));
+    if (row != nullptr) out += ": " + blocks(v, *row);
   }
   if (copies > 0)
     out += fmt::format("{}copies of input to the GPU are exposed for {} ({})",
@@ -211,13 +218,14 @@ std::string collectives(const View& v, Cause cause) {
     most = own;
     op = row.op;
   }
-  const int64_t steps = std::max<int64_t>(1, v.means.devices.front().steps);
-  const TimeNs per_step = rounded(exposed, steps);
+  const TimeNs per_step = rounded(exposed, v.steps);
   return fmt::format(
-      "{} collectives per step ({}, mostly {}) are exposed for {} ({}); {} of their time is hidden "
+      "collectives ({}, mostly {}, {} per step) are exposed for {} ({}); {} of their time is "
+      "hidden "
       "under compute",
-      number(ratio(count, steps)), name_of(cause), name_of(op), duration(per_step),
-      v.share(per_step), percent(ratio(hidden, std::max<TimeNs>(1, total))));
+      cause == Cause::unknown ? "of unknown groups" : name_of(cause), name_of(op),
+      number(ratio(count, v.steps)), duration(per_step), v.share(per_step),
+      percent(ratio(hidden, std::max<TimeNs>(1, total))));
 }
 
 std::string compute(const View& v, Cause cause) {
@@ -234,19 +242,25 @@ std::string compute(const View& v, Cause cause) {
   return out;
 }
 
-}  // namespace
+// Host time without a known state: where it is, since why is not recorded.
+std::string unknown_host(const View& v) {
+  const TimeNs jit = v.p[Leaf::idle_jit];
+  std::string out;
+  if (jit * 100 >= v.step_ns())
+    out = fmt::format("the GPU waits {} a step ({}) while the host loads or compiles code",
+                      duration(jit), v.share(jit));
+  const TimeNs host = v.p[Leaf::idle_host];
+  const IdleRow* row = row_of(v.device, Leaf::idle_host);
+  if (host <= jit || row == nullptr) return out;
+  out += fmt::format(
+      "{}the GPU waits {} a step ({}) for the host, which is in framework or Python code that "
+      "launches nothing; longest {}",
+      out.empty() ? "" : "; ", duration(host), v.share(host), duration(row->largest.length()));
+  if (!row->after.empty()) out += fmt::format(", before {}", shorten(row->after, 60));
+  return out;
+}
 
-std::string why_cause(Cause cause, const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                      const RunVerdict& verdict) {
-  const LossGroup loss = verdict.loss.value_or(LossGroup::useful);
-  const DeviceMeans* most = &means.devices.front();
-  const auto own = [&](const DeviceMeans& row) {
-    const TimeNs offload = ranks[row.rank_row].devices[row.device_row].memory.offload_idle_ns;
-    return at(losses_of(row.mean, offload), loss).hi_ns;
-  };
-  for (const DeviceMeans& row : means.devices)
-    if (own(row) > own(*most)) most = &row;
-  const View v{ranks, means, verdict, ranks[most->rank_row].devices[most->device_row], most->mean};
+std::string sentence(Cause cause, const View& v) {
   switch (cause) {
     case Cause::launch_bound:
       return launch_bound(v);
@@ -281,8 +295,30 @@ std::string why_cause(Cause cause, const std::vector<RankAnalysis>& ranks, const
     case Cause::comm_contention:
       return compute(v, cause);
     default:
-      return loss == LossGroup::communication ? collectives(v, cause) : std::string();
+      break;
   }
+  if (v.verdict.loss == LossGroup::communication) return collectives(v, cause);
+  return v.verdict.loss == LossGroup::host ? unknown_host(v) : std::string();
+}
+
+}  // namespace
+
+std::string why_cause(Cause cause, const std::vector<RankAnalysis>& ranks, const RunMeans& means,
+                      const RunVerdict& verdict) {
+  const LossGroup loss = verdict.loss.value_or(LossGroup::useful);
+  const DeviceMeans* most = &means.devices.front();
+  const auto own = [&](const DeviceMeans& row) {
+    const TimeNs offload = ranks[row.rank_row].devices[row.device_row].memory.offload_idle_ns;
+    return at(losses_of(row.mean, offload), loss).hi_ns;
+  };
+  for (const DeviceMeans& row : means.devices)
+    if (own(row) > own(*most)) most = &row;
+  const View v{ranks,      means,
+               verdict,    ranks[most->rank_row].devices[most->device_row],
+               most->mean, std::max<int64_t>(1, most->steps)};
+  const std::string text = sentence(cause, v);
+  if (text.empty() || means.devices.size() == 1 || cause == Cause::gc_pause) return text;
+  return fmt::format("rank {}: {}", most->rank, text);
 }
 
 }  // namespace ws

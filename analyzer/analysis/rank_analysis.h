@@ -69,9 +69,9 @@ constexpr size_t comm_row(OpClass cls, CommKind kind) {
 
 // What the verdict needs beside the partition.
 struct Evidence {
-  // One per step. not_blocking: exposed communication while the host had neither launched the
-  // compute that follows nor waited for the device: removing it gains nothing. pause: longest
-  // single stretch of idle.host. jit: leaf idle.jit.
+  // One per step. not_blocking: exposed communication while the host was busy elsewhere and had not
+  // launched the compute that follows: removing it gains nothing. pause: longest single stretch of
+  // idle.host.
   std::vector<TimeNs> not_blocking_ns, pause_ns;
   // Sums over the counted steps with both constants halved and doubled.
   Breakdown half_constants, double_constants;

@@ -23,9 +23,8 @@ DeviceAnalysis evidence_in(Maker& m, const std::vector<Interval>& windows) {
     step.window = window;
     out.steps.push_back(step);
   }
-  const Timeline timeline =
-      build_timeline(trace, labels.ops, host, DeviceId{0}, out.constants,
-                     {windows.front().begin_ns, windows.back().end_ns});
+  const Timeline timeline = build_timeline(trace, labels.ops, host, DeviceId{0}, out.constants,
+                                           {windows.front().begin_ns, windows.back().end_ns});
   out.breakdowns = partition(timeline, windows);
   gather_evidence(trace, host, DeviceId{0}, timeline, windows, out);
   return out;
@@ -46,8 +45,8 @@ void call(Maker& m, TimeNs begin, TimeNs end, std::string_view name, uint32_t co
 TEST_CASE("evidence: launches whose record is missing, and records whose launch is missing") {
   Maker m;
   m.op(100, 200, 300, kGemm);
-  call(m, 400, 410, "cudaLaunchKernel", 900);     // nothing recorded
-  call(m, 402, 408, "cuLaunchKernel", 900);       // the same launch
+  call(m, 400, 410, "cudaLaunchKernel", 900);           // nothing recorded
+  call(m, 402, 408, "cuLaunchKernel", 900);             // the same launch
   call(m, 420, 430, "cudaLaunchHostFunc_v10000", 901);  // launches no kernel
   call(m, 440, 450, "cudaMemcpyAsync", 902);
   m.bare_op(500, 600, kGemm);
@@ -123,8 +122,7 @@ TEST_CASE("evidence: the profiler's own time, nested rows once") {
 
 TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
   Maker m;
-  const uint32_t info =
-      m.collective("all_to_all", "1", "EXPERT_MODEL_PARALLEL_GROUP", 100, 100);
+  const uint32_t info = m.collective("all_to_all", "1", "EXPERT_MODEL_PARALLEL_GROUP", 100, 100);
   m.op(0, 100, 200, kSendRecv, 1, 20, 0, OpKind::kernel, kNoRow, info);
   m.op(300, 400, 500, "ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn");
   m.op(600, 700, 800, "ampere_sgemm_128x64_nn");

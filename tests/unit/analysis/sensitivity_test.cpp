@@ -12,8 +12,7 @@ namespace {
 
 Breakdown sum_with(const Trace& trace, const Labels& labels, const HostStates& host,
                    const Constants& constants, Interval window, Timeline* keep = nullptr) {
-  Timeline timeline =
-      build_timeline(trace, labels.ops, host, DeviceId{0}, constants, window);
+  Timeline timeline = build_timeline(trace, labels.ops, host, DeviceId{0}, constants, window);
   const Breakdown out = partition(timeline, {&window, 1})[0];
   if (keep != nullptr) *keep = std::move(timeline);
   return out;
@@ -44,8 +43,7 @@ TEST_CASE("sensitivity: equal to the rebuilt timeline, for launches of every ear
       scaled.launch_latency_ns = base.launch_latency_ns * n / d;
       scaled.kernel_gap_ns = base.kernel_gap_ns * n / d;
       const Breakdown expected = sum_with(trace, labels, host, scaled, window);
-      const Breakdown got =
-          with_scaled_constants(trace, timeline, base, n, d, {&window, 1}, sum);
+      const Breakdown got = with_scaled_constants(trace, timeline, base, n, d, {&window, 1}, sum);
       INFO("round " << round << ", scale " << n << "/" << d);
       CHECK(got.ns == expected.ns);
     }

@@ -13,8 +13,8 @@ using namespace ws::made;
 namespace {
 
 struct Made {
-  explicit Made(TraceBuilder b) : trace(b.seal()), labels(label_ops(trace, classes())),
-                                  host(trace, labels.ops) {}
+  explicit Made(TraceBuilder b)
+      : trace(b.seal()), labels(label_ops(trace, classes())), host(trace, labels.ops) {}
   Timeline timeline(Interval window) const {
     return build_timeline(trace, labels.ops, host, DeviceId{0}, Constants{}, window);
   }
@@ -120,13 +120,13 @@ TEST_CASE("collectives: exposed as charged, hidden under compute, counted where 
     m.op(begin - 50, begin, end, kAllReduce, 1, 20, 0, OpKind::kernel, kNoRow, reduce);
   };
   m.op(0, 100, 1'000, kGemm);
-  all_reduce(600, 1'500);  // 400 hidden, 500 exposed
+  all_reduce(600, 1'500);    // 400 hidden, 500 exposed
   all_reduce(1'900, 2'300);  // 100 before the window's end at 2000
   m.op(0, 2'300, 2'400, kGemm);
   const Made t(std::move(m.b));
   const Interval window{100, 2'000};
-  const auto s = summarize_communication(t.trace, t.labels, DeviceId{0}, t.timeline({0, 3'000}),
-                                         {&window, 1});
+  const auto s =
+      summarize_communication(t.trace, t.labels, DeviceId{0}, t.timeline({0, 3'000}), {&window, 1});
   REQUIRE(s.rows.size() == 1);
   const CollectiveRow& row = s.rows[0];
   CHECK(row.kind == CommKind::dp);
@@ -245,8 +245,7 @@ TEST_CASE("memory: bytes and times per step, peaks over the recording") {
   const Made t(std::move(m.b));
   const std::vector<Interval> windows = {{0, 250}, {250, 500}};
   const std::vector<TimeNs> offload = {30, 10};
-  const MemoryRow row =
-      summarize_memory(t.trace, t.labels.ops, DeviceId{0}, windows, offload);
+  const MemoryRow row = summarize_memory(t.trace, t.labels.ops, DeviceId{0}, windows, offload);
   CHECK(row.h2d_bytes == 750);
   CHECK(row.d2h_bytes == 150);
   CHECK(row.pageable_bytes == 500);

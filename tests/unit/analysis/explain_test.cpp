@@ -1,0 +1,176 @@
+// The sentences carry the numbers that prove the verdict. The test states what must be in them, not
+// their wording.
+#include "analysis/explain.h"
+
+#include <functional>
+
+#include "analysis/phrases.h"
+#include "support/catch.h"
+#include "unit/analysis/made_rank.h"
+
+namespace ws {
+namespace {
+
+std::string all(const std::vector<std::string>& sentences) {
+  std::string out;
+  for (const std::string& s : sentences) out += s + "\n";
+  return out;
+}
+
+struct Row {
+  const char* name;
+  made::Leaves leaves;
+  std::function<void(DeviceAnalysis&)> change;
+  std::vector<std::string> says;
+};
+
+IdleRow idle(Leaf leaf, TimeNs ns, int64_t count, Interval largest) {
+  IdleRow row;
+  row.leaf = leaf;
+  row.ns = ns;
+  row.count = count;
+  row.largest = largest;
+  return row;
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = {
+      {"launch bound",
+       {{Leaf::gemm, 1'800'000}, {Leaf::idle_launch, 2'400'000}, {Leaf::idle_kernel_gap, 600'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.launches = 600;
+         d.counts.launch_spacing_ns = 8'000;
+         d.counts.mean_kernel_ns = 3'000;
+       },
+       {"600 launches per step", "one every 8.0 us", "kernels of 3.0 us", "idle 62.5 %"}},
+      {"host sync",
+       {{Leaf::gemm, 15'000'000}, {Leaf::idle_sync, 6'000'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.syncs = 33;
+         d.counts.small_d2h = 32;
+         d.counts.sync_host_ns = 15'200'000;
+       },
+       {"33 calls per step block the host", "32 reads of at most 64 bytes", "6.0 ms a step",
+        "181.8 us after each", "15.2 ms", "not the loss"}},
+      {"data loading",
+       {{Leaf::gemm, 40'000'000}, {Leaf::idle_dataload, 40'000'000}},
+       [](DeviceAnalysis& d) {
+         const TimeNs begin = d.steps[2].window.begin_ns;
+         d.idle.push_back(idle(Leaf::idle_dataload, 240'000'000, 6, {begin, begin + 40'000'000}));
+       },
+       {"40.0 ms of each step (50.0 %)", "one block of 40.0 ms at the start of each step"}},
+      {"pause",
+       {{Leaf::gemm, 10'000'000}, {Leaf::idle_gc, 5'000'000}},
+       [](DeviceAnalysis& d) {
+         for (Breakdown& p : d.breakdowns) p[Leaf::idle_gc] = 0;
+         d.breakdowns[4][Leaf::idle_gc] = 30'000'000;
+       },
+       {"stands still for 30.0 ms in step 4", "garbage collection", "1 of 6 steps"}},
+      {"pageable copies",
+       {{Leaf::gemm, 18'000'000}, {Leaf::copy_h2d, 25'600'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.pageable_copies = d.counts.copies = 2;
+         d.memory.h2d_ns = d.memory.pageable_ns = 25'600'000;
+         d.memory.h2d_bytes = d.memory.pageable_bytes = 134'217'728;
+       },
+       {"2 copies per step", "Pageable -> Device", "5.24 GB/s", "host blocked inside the copy call",
+        "25.6 ms"}},
+      {"allocator",
+       {{Leaf::gemm, 27'000'000}, {Leaf::idle_alloc, 30'000'000}},
+       [](DeviceAnalysis& d) { d.counts.alloc_calls = 24; },
+       {"24 cudaMalloc/cudaFree calls", "every steady step", "each free waits for the GPU",
+        "30.0 ms"}},
+      {"recompute",
+       {{Leaf::gemm, 30'000'000}, {Leaf::recompute, 10'000'000}},
+       [](DeviceAnalysis&) {},
+       {"25.0 % of the step (10.0 ms)", "CheckpointFunctionBackward"}},
+      {"offload chain",
+       {{Leaf::gemm, 30'000'000}, {Leaf::copy_offload, 18'000'000}, {Leaf::idle_sync, 45'000'000}},
+       [](DeviceAnalysis& d) {
+         for (TimeNs& ns : d.offload_idle_ns) ns = 45'000'000;
+         d.memory.offload_idle_ns = 45'000'000;
+         d.memory.offload_bytes = 800'000'000;
+       },
+       {"copy down, CPU work and copy up are one chain of 63.0 ms", "800.0 MB", "GPU idle"}},
+      {"exposed all-to-all",
+       {{Leaf::gemm, 10'000'000}, {Leaf::comm_ep_transfer, 8'000'000}},
+       [](DeviceAnalysis& d) {
+         CollectiveRow row =
+             made::collective(CommKind::ep, CollectiveOp::all_to_all, 48'000'000, 120);
+         row.transfer_ns = row.unsplit_ns;
+         row.unsplit_ns = 0;
+         row.hidden_ns = 12'000'000;
+         d.collectives.push_back(row);
+       },
+       {"mostly all_to_all, 20 per step", "8.0 ms (44.4 %)", "25.0 % of their time is hidden"}},
+      {"busy",
+       {{Leaf::gemm, 9'000'000}, {Leaf::attention, 1'000'000}},
+       [](DeviceAnalysis& d) {
+         d.comm.total_ns = 3'000'000;
+         d.counts.host_marker_ns = 400'000;
+       },
+       {"computes for 100.0 % of the step", "gemm 90.0 %", "communication runs for 3.0 ms",
+        "hidden", "step markers last 400.0 us", "period of 10.0 ms"}},
+      {"host in unknown code",
+       {{Leaf::gemm, 6'000'000}, {Leaf::idle_host, 4'000'000}},
+       [](DeviceAnalysis& d) {
+         IdleRow row = idle(Leaf::idle_host, 24'000'000, 60, {1'000, 901'000});
+         row.after = "big_gemm";
+         d.idle.push_back(row);
+       },
+       {"waits 4.0 ms a step (40.0 %) for the host", "longest 900.0 us, before big_gemm"}},
+  };
+  return kRows;
+}
+
+TEST_CASE("why: the numbers an engineer needs") {
+  for (const Row& row : rows()) {
+    DeviceAnalysis device = made::device(made::leaves(row.leaves));
+    row.change(device);
+    const std::string text = all(made::verdict(made::rank(std::move(device))).why);
+    INFO(row.name << ": " << text);
+    for (const std::string& part : row.says) CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("why: what one rank can not tell, with an estimate that says it is one") {
+  DeviceAnalysis device =
+      made::device(made::leaves({{Leaf::gemm, 6'000'000}, {Leaf::comm_ep_unsplit, 4'000'000}}));
+  CollectiveRow row = made::collective(CommKind::ep, CollectiveOp::all_to_all, 24'000'000, 12);
+  row.min_ns = 500'000;  // a quarter of the mean of 2 ms
+  device.collectives.push_back(row);
+  const std::string text = all(made::verdict(made::rank(device, 0, 4)).why);
+  INFO(text);
+  CHECK(text.find("one rank of the job was recorded") != std::string::npos);
+  CHECK(text.find("4.0 ms of exposed collectives") != std::string::npos);
+  CHECK(text.find("1.0 ms would be transfer; that is an estimate") != std::string::npos);
+  const std::string all_there =
+      all(made::verdict({made::rank(device, 0, 2), made::rank(device, 1, 2)}).why);
+  CHECK(all_there.find("were not matched") != std::string::npos);
+}
+
+TEST_CASE("why: exposed communication that blocks nothing names what the host does") {
+  DeviceAnalysis device = made::device(made::leaves({{Leaf::gemm, 4'000'000},
+                                                     {Leaf::comm_dp_unsplit, 4'000'000},
+                                                     {Leaf::idle_dataload, 2'000'000}}));
+  for (TimeNs& ns : device.evidence.not_blocking_ns) ns = 4'000'000;
+  const std::string text = all(made::verdict(made::rank(device)).why);
+  INFO(text);
+  CHECK(text.find("4.0 ms of communication a step is exposed but blocks nothing") !=
+        std::string::npos);
+  CHECK(text.find("input_pipeline") != std::string::npos);
+}
+
+TEST_CASE("numbers are printed with the unit that fits") {
+  CHECK(duration(999) == "999 ns");
+  CHECK(duration(8'000) == "8.0 us");
+  CHECK(duration(-44'084'000) == "-44.1 ms");
+  CHECK(duration(1'558'181'000) == "1.56 s");
+  CHECK(percent(0.62523) == "62.5 %");
+  CHECK(byte_count(134'217'728) == "134.2 MB");
+  CHECK(number(600.0) == "600");
+  CHECK(number(2.5) == "2.5");
+}
+
+}  // namespace
+}  // namespace ws

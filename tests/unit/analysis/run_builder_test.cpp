@@ -1,0 +1,133 @@
+#include "analysis/run_builder.h"
+
+#include "support/catch.h"
+#include "unit/analysis/made_rank.h"
+
+namespace ws {
+namespace {
+
+constexpr TimeNs kNow = 1'700'000'000'000'000'000;
+constexpr TimeNs kMinute = 60LL * 1'000'000'000;
+
+RankAnalysis file(const std::string& path, int32_t rank, RankSource source, int32_t world = 0) {
+  RankAnalysis out = made::rank(made::device(made::leaves({{Leaf::gemm, 1'000'000}})), rank, world);
+  out.path = path;
+  out.rank_source = source;
+  return out;
+}
+RankAnalysis stated(const std::string& path, int32_t rank, int32_t world = 0) {
+  return file(path, rank, RankSource::distributed_info, world);
+}
+RankAnalysis silent(const std::string& path) { return file(path, 0, RankSource::order); }
+
+std::vector<std::pair<std::string, int32_t>> numbers(const RunAnalysis& run) {
+  std::vector<std::pair<std::string, int32_t>> out;
+  for (const RankAnalysis& rank : run.ranks) out.emplace_back(rank.path, rank.rank);
+  return out;
+}
+using Numbers = std::vector<std::pair<std::string, int32_t>>;
+
+TEST_CASE("ranks: stated numbers stay, silent files take the free ones in order") {
+  const auto run = combine_ranks({silent("x"), stated("b", 1), silent("y"), stated("a", 0)}, {});
+  REQUIRE(run);
+  CHECK(numbers(*run) == Numbers{{"a", 0}, {"b", 1}, {"x", 2}, {"y", 3}});
+  CHECK(run->notes.count(NoteCode::rank_unknown) == 2);
+}
+
+TEST_CASE("ranks: two files that claim one rank are kept apart and noted") {
+  const auto run = combine_ranks({stated("d/w0", 0, 2), stated("d/w1", 0, 2)}, {});
+  REQUIRE(run);
+  CHECK(numbers(*run) == Numbers{{"d/w0", 0}, {"d/w1", 1}});
+  REQUIRE(run->notes.count(NoteCode::two_files_one_rank) == 1);
+  CHECK(run->notes.all()[0].detail == "w1 claims rank 0 again and is shown as rank 1");
+}
+
+TEST_CASE("ranks: --rank keeps what it names, and an empty rest is an error") {
+  RunOptions options;
+  options.ranks = {1};
+  const auto run = combine_ranks({stated("a", 0), stated("b", 1)}, options);
+  REQUIRE(run);
+  CHECK(numbers(*run) == Numbers{{"b", 1}});
+  options.ranks = {7};
+  const auto none = combine_ranks({stated("a", 0), stated("b", 1)}, options);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().message.find("the run has 0, 1") != std::string::npos);
+}
+
+TEST_CASE("different runs: world sizes") {
+  const auto run = combine_ranks({stated("a", 0, 8), stated("b", 1, 16), stated("c", 2, 8)}, {});
+  REQUIRE_FALSE(run);
+  CHECK(run.error().message ==
+        "inputs: expected the ranks of one run, found 2 runs (world sizes 8, 16): [a, c], [b]; "
+        "analyze them one run at a time");
+  // A file that does not say its world size contradicts nobody.
+  CHECK(combine_ranks({stated("a", 0, 8), stated("b", 1)}, {}));
+}
+
+TEST_CASE("different runs: recorded at different times, if the clocks tell") {
+  RankAnalysis a = stated("a", 0), b = stated("b", 1);
+  a.clock_base_ns = kNow;
+  b.clock_base_ns = kNow + 30 * kMinute;
+  const auto apart = combine_ranks({a, b}, {});
+  REQUIRE_FALSE(apart);
+  CHECK(apart.error().message.find("recorded at different times") != std::string::npos);
+  b.clock_base_ns = kNow + 5 * kMinute;
+  CHECK(combine_ranks({a, b}, {}));
+  b.clock_base_ns = 0;  // not an epoch clock
+  CHECK(combine_ranks({a, b}, {}));
+}
+
+TEST_CASE("different runs: the same ranks in several folders") {
+  const auto twice = combine_ranks({stated("x/before/r0", 0), stated("x/before/r1", 1),
+                                    stated("x/after/r0", 0), stated("x/after/r1", 1)},
+                                   {});
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().message.find("[after/r0, after/r1], [before/r0, before/r1]") !=
+        std::string::npos);
+  // One folder per rank is one run.
+  CHECK(combine_ranks({stated("x/rank0/t", 0), stated("x/rank1/t", 1)}, {}));
+}
+
+TEST_CASE("no input is an error") {
+  const auto run = combine_ranks({}, {});
+  REQUIRE_FALSE(run);
+  CHECK(run.error().message.find("inputs: ") == 0);
+}
+
+TEST_CASE("hosts are numbered by name over the run") {
+  RankAnalysis a = stated("a", 0), b = stated("b", 1), c = stated("c", 2);
+  a.host_name = c.host_name = "node7";
+  b.host_name = "node3";
+  const auto run = combine_ranks({a, b, c}, {});
+  REQUIRE(run);
+  CHECK(run->ranks[0].host == 0);
+  CHECK(run->ranks[1].host == 1);
+  CHECK(run->ranks[2].host == 0);
+}
+
+TEST_CASE("notes of the run: missing peers, unsplit collectives, formats, selection") {
+  RankAnalysis a = stated("a", 0, 4), b = stated("b", 1, 4);
+  a.devices[0].collectives.push_back(made::collective(CommKind::dp, CollectiveOp::all_reduce, 600));
+  b.format = "nsys-sqlite";
+  RunOptions options;
+  options.selection = "steps 3 to 5";
+  const auto run = combine_ranks({a, b}, options);
+  REQUIRE(run);
+  CHECK(run->notes.count(NoteCode::peers_missing) == 2);
+  CHECK(run->notes.count(NoteCode::unsplit_collectives) == 6);
+  CHECK(run->notes.count(NoteCode::mixed_formats) == 2);
+  CHECK(run->notes.count(NoteCode::selection) == 1);
+  CHECK_FALSE(run->verdict.single_rank_of_job);
+}
+
+TEST_CASE("in parallel: results in order whatever the number of threads") {
+  for (unsigned threads : {1u, 2u, 7u}) {
+    const auto squares = in_parallel(100, threads, [](size_t i) { return i * i; });
+    REQUIRE(squares.size() == 100);
+    for (size_t i = 0; i < squares.size(); ++i) CHECK(squares[i] == i * i);
+  }
+  CHECK(in_parallel(0, 4, [](size_t i) { return i; }).empty());
+}
+
+}  // namespace
+}  // namespace ws
