@@ -78,9 +78,10 @@ void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
 namespace {
 
-// A file: URI with every byte that has a meaning there escaped.
+// A file: URI with every byte that has a meaning there escaped. The empty authority of absolute
+// paths keeps "//folder" from being read as a host.
 std::string file_uri(const std::string& path, std::string_view query) {
-  std::string uri = "file:";
+  std::string uri = path.substr(0, 1) == "/" ? "file://" : "file:";
   for (char c : path) {
     if (c == '%' || c == '?' || c == '#') {
       uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));

@@ -2,6 +2,9 @@
 // Tested by: nsys_rows_test.cpp
 #include "import/nsys_scan.h"
 
+#include <map>
+#include <utility>
+
 namespace ws::nsys {
 namespace {
 
@@ -40,12 +43,32 @@ uint32_t correlation_at(const Statement& s, int column) {
   return id > 0 && id < int64_t{kNoCorrelation} ? static_cast<uint32_t>(id) : kNoCorrelation;
 }
 
-// All nodes of one launch must carry one id: the graph's where the export has it, never the node's.
-uint32_t graph_of(uint64_t node, int64_t graph_id) {
-  if (node == 0 && graph_id == 0) return 0;
+uint32_t nonzero(int64_t graph_id) {
   const auto id = static_cast<uint32_t>(graph_id);
   return id != 0 ? id : 1;
 }
+
+// All nodes of one launch must carry one id. Only kernels have a column for it, and not in all
+// versions; nodes of child graphs may differ there. So the first node of a launch decides.
+class GraphLaunches {
+ public:
+  uint32_t id_of(const DeviceRow& row, int64_t graph_id) {
+    if (row.node == 0) return 0;
+    if (row.correlation == kNoCorrelation) return nonzero(graph_id);
+    const auto key = std::pair(row.process, row.correlation);
+    if (last_ == 0 || key != last_key_) {
+      last_ = ids_.try_emplace(key, nonzero(graph_id)).first->second;
+      last_key_ = key;
+    }
+    return last_;
+  }
+
+ private:
+  using Key = std::pair<ProcessKey, uint32_t>;
+  std::map<Key, uint32_t> ids_;
+  Key last_key_{};
+  uint32_t last_ = 0;
+};
 
 // The columns that the four tables share stand first, in this order.
 void fill_common(DeviceRow& row, const Statement& s) {
@@ -75,7 +98,8 @@ OpKind copy_kind(int64_t kind) {
   }
 }
 
-Result<void> scan_kernels(const File& file, const Strings& strings, Channel<Block>& out) {
+Result<void> scan_kernels(const File& file, const Strings& strings, GraphLaunches& launches,
+                          Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_KERNEL row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
   const Result<void> ok =
@@ -92,13 +116,13 @@ Result<void> scan_kernels(const File& file, const Strings& strings, Channel<Bloc
                        if (short_name.position != kNoRow || row.name.id == 0) row.name = short_name;
                      }
                      row.node = static_cast<uint64_t>(s.int64(9));
-                     row.graph = row.node == 0 ? 0 : graph_of(row.node, s.int64(10));
+                     row.graph = launches.id_of(row, s.int64(10));
                    });
   sender.flush();
   return ok;
 }
 
-Result<void> scan_copies(const File& file, Channel<Block>& out) {
+Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMCPY row", kTable = table_of(kPlace);
   constexpr int64_t kPageable = 0;
   Sender<DeviceRow> sender(out, kPlace);
@@ -114,13 +138,13 @@ Result<void> scan_copies(const File& file, Channel<Block>& out) {
                      row.pageable = (!s.is_null(9) && s.int64(9) == kPageable) ||
                                     (!s.is_null(10) && s.int64(10) == kPageable);
                      row.node = static_cast<uint64_t>(s.int64(11));
-                     row.graph = graph_of(row.node, 0);
+                     row.graph = launches.id_of(row, 0);
                    });
   sender.flush();
   return ok;
 }
 
-Result<void> scan_fills(const File& file, Channel<Block>& out) {
+Result<void> scan_fills(const File& file, GraphLaunches& launches, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMSET row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
   const Result<void> ok = for_each_row(file, kTable,
@@ -131,7 +155,7 @@ Result<void> scan_fills(const File& file, Channel<Block>& out) {
                                          fill_common(row, s);
                                          row.kind = OpKind::memset;
                                          row.node = static_cast<uint64_t>(s.int64(7));
-                                         row.graph = graph_of(row.node, 0);
+                                         row.graph = launches.id_of(row, 0);
                                        });
   sender.flush();
   return ok;
@@ -148,7 +172,7 @@ Result<void> scan_graphs(const File& file, Channel<Block>& out) {
                                          DeviceRow& row = sender.next();
                                          fill_common(row, s);
                                          row.kind = OpKind::graph;
-                                         row.graph = graph_of(1, s.int64(7));
+                                         row.graph = nonzero(s.int64(7));
                                        });
   sender.flush();
   return ok;
@@ -250,9 +274,10 @@ Result<void> scan_device_records(const std::string& path, const Strings& strings
                                  Channel<Block>& out) {
   const Result<File> file = File::open(path);
   if (!file) return file.error();
-  if (Result<void> ok = scan_kernels(*file, strings, out); !ok) return ok;
-  if (Result<void> ok = scan_copies(*file, out); !ok) return ok;
-  if (Result<void> ok = scan_fills(*file, out); !ok) return ok;
+  GraphLaunches launches;
+  if (Result<void> ok = scan_kernels(*file, strings, launches, out); !ok) return ok;
+  if (Result<void> ok = scan_copies(*file, launches, out); !ok) return ok;
+  if (Result<void> ok = scan_fills(*file, launches, out); !ok) return ok;
   return scan_graphs(*file, out);
 }
 

@@ -115,6 +115,7 @@ TEST_CASE(
   const Result<std::vector<Trace>> traces = read_file(path);
   REQUIRE(traces.has_value());
   CHECK(traces->at(0).ops.size() == 1);
+  CHECK(read_file("/" + path).has_value());
   CHECK(read_text(path) == bytes);
   CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
 }

@@ -96,11 +96,20 @@ TEST_CASE("all nodes of a graph carry the graph's number, never the node's") {
                         .graph = 3,
                         .node = (int64_t{3} << 32) + i});
   }
+  file.add(NsysKernel{.begin_ns = 160,
+                      .end_ns = 170,
+                      .name = "of a child graph",
+                      .correlation = 5,
+                      .graph = 4,
+                      .node = int64_t{4} << 32});
+  NsysCopy copy{180, 190, 64, 8, 5};
+  copy.node = (int64_t{3} << 32) + 9;
+  file.add(copy);
   file.add(NsysKernel{200, 210, "plain", 6});
   const Trace t = one_trace(file);
-  const uint32_t expected = layout == NsysLayout::old ? 1 : 3;
-  CHECK(t.ops.graph == std::vector<uint32_t>{expected, expected, expected, 0});
-  CHECK(t.ops.launch == std::vector<uint32_t>{0, 0, 0, kNoRow});
+  const uint32_t id = layout == NsysLayout::old ? 1 : 3;
+  CHECK(t.ops.graph == std::vector<uint32_t>{id, id, id, id, id, 0});
+  CHECK(t.ops.launch == std::vector<uint32_t>{0, 0, 0, 0, 0, kNoRow});
   CHECK_FALSE(t.graphs_as_a_whole);
 }
 
@@ -138,7 +147,7 @@ TEST_CASE("names that dangle, NULLs and damaged text cost a note, not the record
   CHECK(name_of_op(t, 2) == "bad \xef\xbf\xbd\xef\xbf\xbd namex");
   CHECK(name_of_op(t, 3) == "unknown #777");
   CHECK(name_of_op(t, 4) == "cudaLaunchKernel_v7000");  // string 1
-  CHECK(t.ops.launch[4] == 0);  // joined in the only process there is
+  CHECK(t.ops.launch[4] == 0);                          // joined in the only process there is
   CHECK(t.processes.size() == 1);
   CHECK(t.notes.count(NoteCode::missing_process) == 5);
   CHECK(t.notes.count(NoteCode::unknown_string) == 1);
