@@ -1,6 +1,9 @@
 # Options every target of ours gets, and the one way to declare a layer.
 add_library(ws_options INTERFACE)
 target_compile_options(ws_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                       # two warnings that g++ 12 gives wrongly under optimization (GCC bugs 105562, 105651)
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<BOOL:${WALLSIGHT_WERROR}>:-Werror>)
 target_include_directories(ws_options INTERFACE ${PROJECT_SOURCE_DIR}/analyzer)
 if(WALLSIGHT_SANITIZE)
