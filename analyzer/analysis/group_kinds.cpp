@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kTinyBytes = 64 << 10;
 constexpr TimeNs kTinyNs = 50'000;
 constexpr double kAgreement = 0.8;
+constexpr size_t kMostVoters = 4096;  // per communicator, spread over the recording
 
 bool contains(std::string_view s, std::string_view word) {
   return s.find(word) != std::string_view::npos;
@@ -36,7 +37,8 @@ struct Pattern {
   std::vector<uint32_t> ops;  // not tiny, in order of launch
   std::array<size_t, 13> types{};
   TimeNs shortest_ns = INT64_MAX;
-  size_t count = 0;  // tiny ones too
+  size_t count = 0;    // tiny ones too
+  double thinned = 1;  // each of ops stands for so many
   size_t of(CollectiveOp op) const { return types[static_cast<size_t>(op)]; }
 };
 
@@ -74,6 +76,15 @@ class Votes {
       return std::pair(LaunchOrder::order_of(trace_, a), a) <
              std::pair(LaunchOrder::order_of(trace_, b), b);
     });
+    if (p.ops.size() > kMostVoters) {
+      std::vector<uint32_t> some;
+      for (size_t i = 0; i < kMostVoters; ++i)
+        some.push_back(p.ops[i * p.ops.size() / kMostVoters]);
+      p.thinned = static_cast<double>(p.ops.size()) / kMostVoters;
+      p.ops = std::move(some);
+      p.types = {};
+      for (uint32_t op : p.ops) ++p.types[static_cast<size_t>(labels_.ops.coll[op])];
+    }
     const double n = static_cast<double>(p.ops.size());
     size_t exchanges = 0;
     for (uint32_t op : p.ops) exchanges += is_exchange(labels_.ops.coll[op]) ? 1 : 0;
@@ -178,8 +189,9 @@ class Votes {
       early += position >= 0 && position < 0.3 ? 1 : 0;
     }
     if (known > 0) {
-      const size_t layers = order_of(reductions.front()).layers();
-      return 2 * forward < layers ? Vote{CommKind::dp} : by_share(forward, known);
+      const auto layers = static_cast<double>(order_of(reductions.front()).layers());
+      if (2 * p.thinned * static_cast<double>(forward) < layers) return {CommKind::dp};
+      return by_share(forward, known);
     }
     if (in_backward(reductions)) return {CommKind::dp};
     if (placed > 0) return by_share(early, placed);

@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace ws {
+namespace {
+
+// Device order is launch order but for streams that overtake each other: mostly sorted already.
+template <class T>
+void sort_by_order(std::vector<T>& v) {
+  const auto earlier = [](const T& a, const T& b) { return a.order_ns < b.order_ns; };
+  if (!std::is_sorted(v.begin(), v.end(), earlier)) std::stable_sort(v.begin(), v.end(), earlier);
+}
+
+}  // namespace
 
 TimeNs LaunchOrder::order_of(const Trace& trace, uint32_t op) {
   const uint32_t call = trace.ops.launch[op];
@@ -12,6 +22,7 @@ TimeNs LaunchOrder::order_of(const Trace& trace, uint32_t op) {
 
 LaunchOrder::LaunchOrder(const Trace& trace, const std::vector<PassHint>& passes,
                          const OpLabels& labels, DeviceId device) {
+  ops_.reserve(trace.ops_by_device[row(device)].size());
   for (uint32_t i : trace.ops_by_device[row(device)]) {
     if (!is_compute(labels.cls[i])) continue;
     const TimeNs order = order_of(trace, i);
@@ -22,10 +33,8 @@ LaunchOrder::LaunchOrder(const Trace& trace, const std::vector<PassHint>& passes
     backward_hints_ += pass == PassHint::backward ? 1 : 0;
     layers_ += pass == PassHint::forward && labels.cls[i] == OpClass::attention ? 1 : 0;
   }
-  std::stable_sort(ops_.begin(), ops_.end(),
-                   [](const Op& a, const Op& b) { return a.order_ns < b.order_ns; });
-  std::stable_sort(hints_.begin(), hints_.end(),
-                   [](const Hint& a, const Hint& b) { return a.order_ns < b.order_ns; });
+  sort_by_order(ops_);
+  sort_by_order(hints_);
   // Bursts: optimizer kernels with fewer than kApart other compute ops between them.
   constexpr size_t kApart = 16;
   for (size_t i = 0; i < ops_.size(); ++i) {
