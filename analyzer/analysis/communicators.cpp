@@ -46,11 +46,9 @@ constexpr std::array<DtypeBytes, 22> kDtypes = {
      {"long", 8},    {"short", 2}, {"int16", 2},   {"int8", 1},     {"byte", 1}, {"char", 1},
      {"bool", 1},    {"float", 4}, {"int", 4},     {"complex", 8}}};
 
-// "wait" and other bookkeeping of the framework, or nothing moved: no collective.
+// No collective: bookkeeping of the framework ("wait", "init": no name of one), or nothing moved.
 bool says_collective(const Trace& trace, const CollectiveInfo& info) {
-  const std::string name = small_letters(trace.strings[info.name]);
-  if (name == "wait" || name == "init") return false;
-  const CollectiveOp op = collective_op(name);
+  const CollectiveOp op = collective_op(trace.strings[info.name]);
   if (op == CollectiveOp::barrier) return true;
   return op != CollectiveOp::unknown && !(info.in_elements == 0 && info.out_elements == 0);
 }

@@ -82,6 +82,14 @@ TEST_CASE("pattern: reductions in the forward pass are tensor parallel") {
   CHECK(l.notes.count(NoteCode::kinds_guessed) == 1);
 }
 
+TEST_CASE("pattern: after the last kernel of a forward pass alone it is still forward") {
+  Sequence s;
+  s.add(kAttentionForward);
+  s.add(kGemm);
+  s.add(kAllReduce, 20);
+  CHECK(only_kind(s.labels()) == CommKind::tp);
+}
+
 TEST_CASE("pattern: of very many reductions some vote for all") {
   Sequence s;
   for (int layer = 0; layer < 9000; ++layer) {

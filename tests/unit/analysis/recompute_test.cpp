@@ -54,10 +54,20 @@ TEST_CASE("recompute: a forward op with a sequence number of its own inside the 
   CHECK(flags(m) == std::vector<bool>{true, false, false});
 }
 
+TEST_CASE("recompute: the node of the backward engine is no forward op, whatever its name") {
+  Maker m;
+  m.range(0, 1000, "autograd::engine::evaluate_function: torch::autograd::CopyBackwards", 2, kCpu,
+          7);
+  m.range(10, 900, "my_node", 2, kCpu, 7);  // same number: the node itself
+  m.op(30, 2000, 2010, kGemm, 2);
+  CHECK(flags(m) == std::vector<bool>{false});
+}
+
 TEST_CASE("recompute: sequence numbers in the names of emit_nvtx") {
   Maker m;
-  m.range(0, 1000, "autograd::engine::evaluate_function: ViewBackward0", 2, RangeSource::nvtx);
-  m.range(10, 900, "ViewBackward0, seq = 5, op_id = 9", 2, RangeSource::nvtx);
+  m.range(0, 1000, "autograd::engine::evaluate_function: torch::autograd::CopyBackwards", 2,
+          RangeSource::nvtx);
+  m.range(10, 900, "torch::autograd::CopyBackwards, seq = 5, op_id = 9", 2, RangeSource::nvtx);
   m.range(20, 100, "aten::mm, seq = 41, op_id = 11", 2, RangeSource::nvtx);
   m.range(200, 300, "aten::mm, op_id = 12", 2, RangeSource::nvtx);
   m.op(30, 2000, 2010, kGemm, 2);
