@@ -167,8 +167,7 @@ std::optional<std::string> not_offered_words(const Finding& f) {
   for (const EvidenceValue& e : f.evidence) {
     if (!is_share(e) || *e.number > kNextToNothing) continue;
     if (failing->clause.find(e.expression) == std::string::npos) continue;
-    const size_t colon = f.title.find(": ");  // "what is seen: what to do"
-    const std::string lever = colon == std::string::npos ? f.title : f.title.substr(colon + 2);
+    const std::string lever = spaced(f.rule.substr(f.rule.find('/') + 1));
     return fmt::format("{} ({})", lever, evidence_words(e, f));
   }
   return std::nullopt;

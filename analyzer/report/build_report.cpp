@@ -28,6 +28,17 @@ std::vector<std::string> split_list(const std::string& text) {
   return out;
 }
 
+// Facts keep bare clauses; a report prints sentences.
+std::string sentence(std::string s) {
+  const std::string first = s.substr(0, s.find(' '));
+  if (first.find_first_not_of("abcdefghijklmnopqrstuvwxyz'") == std::string::npos && !s.empty() &&
+      s[0] != '\'') {
+    s[0] = static_cast<char>(s[0] - 'a' + 'A');
+  }
+  if (!s.empty() && s.back() != '.') s += '.';
+  return s;
+}
+
 void read_verdict(const Statement& s, Report& report) {
   ReportVerdict& v = report.verdict;
   v.kind = text_of(s, 0);
@@ -111,12 +122,12 @@ Result<void> read_run(const Database& db, Report& report) {
 }
 
 Result<void> read_notes(const Database& db, Report& report) {
-  auto ok = each_row(db, "SELECT kind, text FROM fact_verdict_text ORDER BY kind, position, rowid",
-                     [&](const Statement& s) {
-                       auto& list =
-                           s.text(0) == "why" ? report.verdict.why : report.verdict.missing;
-                       list.push_back(text_of(s, 1));
-                     });
+  auto ok = each_row(
+      db, "SELECT kind, text FROM fact_verdict_text ORDER BY kind, position, rowid",
+      [&](const Statement& s) {
+        auto& list = s.text(0) == "why" ? report.verdict.why : report.verdict.missing;
+        list.push_back(&list == &report.verdict.why ? sentence(text_of(s, 1)) : text_of(s, 1));
+      });
   if (!ok) return ok;
   return each_row(db,
                   "SELECT code, severity, count, first_place, text, advice FROM fact_note ORDER BY "

@@ -122,7 +122,7 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
   if (left > 0) out << fmt::format("\nand {} more (--all)\n", left);
   print_unknown(report, options.all, out);
   std::string rest;
-  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortList); ++i) {
+  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     rest += (i > 0 ? "; " : "") + report.not_offered[i];
   }
   if (!rest.empty()) out << "\nNot offered: " << escape_markdown(rest) << "\n";
@@ -132,7 +132,7 @@ void print_notes(const Report& report, std::ostream& out) {
   out << "\n## WHAT I COULD NOT SEE\n\n";
   for (const ReportNote& n : report.notes) {
     out << "- " << phrase_of_severity(n.severity) << ": " << escape_markdown(note_line(n));
-    if (!n.advice.empty()) out << " Do: " << escape_markdown(n.advice);
+    if (!n.advice.empty()) out << "; do: " << escape_markdown(n.advice);
     out << "\n";
   }
   for (const std::string& line : assumption_lines(report))

@@ -107,8 +107,14 @@ std::vector<std::string> assumption_lines(const Report& report) {
   if (!report.whole_window) {
     line = fmt::format("steps are cut by {}", phrase_of_origin(report.steps.origin));
     if (report.steps.window == "host") line += " as the host marked them (--step-window host)";
-    for (const auto& [reason, count] : report.steps.left_out)
-      line += fmt::format("; {} left out: {}", count, reason);
+    const auto devices = static_cast<int64_t>(report.ranks.size());
+    for (const auto& [reason, count] : report.steps.left_out) {
+      const bool of_each = devices > 1 && count % devices == 0;
+      line += fmt::format(
+          "; {} left out: {}",
+          of_each ? fmt::format("{} of each rank", count / devices) : std::to_string(count),
+          reason);
+    }
     out.push_back(line);
   }
   line.clear();

@@ -38,14 +38,16 @@ int64_t group_ns(const LeafTimes& leaves, WhereGroup group) {
 
 Table rank_table(const Report& report, bool all) {
   Table t{"RANKS",
-          fmt::format("mean over {}, slowest first", steps_word(report)),
+          fmt::format("mean over {}, slowest first, then most compute", steps_word(report)),
           {{"rank", true}, {"device", true}, {"host"}},
           {},
           {}};
   std::vector<ReportRank> rows = report.ranks;
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.step_mean_ns.value_or(0) > b.step_mean_ns.value_or(0);
-  });
+  const auto key = [](const ReportRank& r) {
+    return std::pair(r.step_mean_ns.value_or(0), group_ns(r.partition, WhereGroup::compute));
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& x, const auto& y) { return key(x) > key(y); });
   const TimeUnit unit = unit_for(rows.empty() ? 0 : rows.front().step_mean_ns.value_or(0));
   t.columns.push_back({unit.name, true});
   std::vector<WhereGroup> groups;

@@ -9,7 +9,8 @@ namespace ws {
 
 // What a report shows without --all.
 inline constexpr size_t kShortActions = 5;  // actions
-inline constexpr size_t kShortList = 4;     // rules that may apply, rules not offered
+inline constexpr size_t kShortList = 4;     // rules that may apply
+inline constexpr size_t kShortNotOffered = 6;
 
 struct Table {
   std::string title;    // "IDLE TIME BY CAUSE"

@@ -172,7 +172,7 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
   if (left > 0) out << fmt::format("  and {} more (--all)\n", left);
   print_unknown(report, options.all, out);
   std::string rest;
-  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortList); ++i) {
+  for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     rest += (i > 0 ? "; " : "") + report.not_offered[i];
   }
   if (!rest.empty()) out << hanging("  not offered: ", escape_text(rest));

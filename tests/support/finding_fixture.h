@@ -40,7 +40,7 @@ inline std::vector<Finding> exchange_findings() {
   unknown.status = FindingStatus::unknown;
   unknown.clauses = {
       {"config.overlap_grad_reduce = 0", std::nullopt, {"fact_config.overlap_grad_reduce"}}};
-  Finding no = firing("communication/tp", "Overlap TP collectives");
+  Finding no = firing("communication/tp_overlap", "Overlap TP collectives");
   no.status = FindingStatus::no;
   no.evidence = {{"tp.exposed_share", "0.0", 0.0}};
   no.clauses = {{"tp.exposed_share > 0.10", false, {}}};

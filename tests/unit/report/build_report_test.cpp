@@ -143,8 +143,7 @@ TEST_CASE("findings in words") {
   CHECK(report.findings[1].instead_of == std::vector<std::string>{"Try the flex dispatcher"});
   CHECK(report.findings[2].missing_facts ==
         std::vector<std::string>{"fact_config.overlap_grad_reduce"});
-  CHECK(report.not_offered ==
-        std::vector<std::string>{"Overlap TP collectives (tp exposed share 0.0 %)"});
+  CHECK(report.not_offered == std::vector<std::string>{"tp overlap (tp exposed share 0.0 %)"});
 }
 
 TEST_CASE("evidence names what its alias stands for and leaves out what says nothing") {
@@ -195,4 +194,20 @@ TEST_CASE("a fact file without a run is refused in one line") {
   const auto report = build_report(*facts, {});
   REQUIRE(!report);
   CHECK(report.error().message.find("expected one row in fact_run") != std::string::npos);
+}
+
+TEST_CASE("reasons are sentences; names at their head keep their spelling") {
+  const struct {
+    const char *fact, *printed;
+  } rows[] = {{"the host waits", "The host waits."},
+              {"12 launches", "12 launches."},
+              {"idle.gc is large", "idle.gc is large."},
+              {"It ends already.", "It ends already."},
+              {"memory takes 3 %", "Memory takes 3 %."}};
+  for (const auto& row : rows) {
+    const FactDb facts = exchange_facts();
+    exec(facts,
+         std::string("UPDATE fact_verdict_text SET text = '") + row.fact + "' WHERE kind = 'why'");
+    CHECK(build(facts).verdict.why == std::vector<std::string>{row.printed});
+  }
 }

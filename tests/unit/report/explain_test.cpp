@@ -16,7 +16,8 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
         "value: ep.exposed_share = 0.45", "communication/pad: can not say",
         "  ?  config.overlap_grad_reduce = 0",
         "missing: fact_config.overlap_grad_reduce (a setting the recording does not show",
-        "communication/tp: does not fire", "  -  tp.exposed_share > 0.10", "source: a guide"}) {
+        "communication/tp_overlap: does not fire", "  -  tp.exposed_share > 0.10",
+        "source: a guide"}) {
     INFO(part << "\n" << text);
     CHECK(text.find(part) != std::string::npos);
   }

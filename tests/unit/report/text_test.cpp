@@ -121,3 +121,19 @@ TEST_CASE("a run without any device record still reports") {
   CHECK(has(text, "not enough evidence: no GPU activity was recorded"));
   CHECK(has(text, "No rule of the catalogue applies"));
 }
+
+TEST_CASE("the slowest rank comes first; among equals the one that computes most") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_rank_leaf SET ns = ns + 100000 WHERE rank = 1 AND leaf = 'gemm'");
+  exec(facts,
+       "UPDATE fact_rank_leaf SET ns = ns - 100000 WHERE rank = 1 AND leaf = 'comm.ep.unsplit'");
+  const auto first_rank = [&] {
+    const std::string text = text_of(facts, {});
+    const size_t header = text.find('\n', text.find("\nRANKS") + 1);
+    return text.substr(text.find('\n', header + 1) + 1, 8);
+  };
+  CHECK(first_rank().find('1') != std::string::npos);
+  exec(facts, "UPDATE fact_rank SET step_mean_ns = step_mean_ns + 1 WHERE rank = 0");
+  CHECK(first_rank().find('0') != std::string::npos);
+  CHECK(has(text_of(facts, {}), "1 of each rank left out: first of several"));
+}
