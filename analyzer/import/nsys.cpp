@@ -99,13 +99,12 @@ void add_messages(Trace& trace, const Info& info, const std::set<ProcessKey>& me
 }
 
 void set_devices(Trace& trace, const Info& info) {
-  for (size_t d = 0; d < trace.devices.size(); ++d) {
-    int64_t pid = trace.processes.empty() ? -1 : trace.processes[0].pid;
-    for (const Stream& s : trace.streams) {
-      if (row(s.device) == d) pid = trace.processes[row(s.process)].pid;
-    }
-    trace.devices[d] = find_device(info, pid, trace.devices[d].ordinal);
-  }
+  constexpr size_t kMostDetailed = 1024;  // of one process, with room
+  std::vector<int64_t> pids(trace.devices.size(),
+                            trace.processes.empty() ? -1 : trace.processes[0].pid);
+  for (const Stream& s : trace.streams) pids[row(s.device)] = trace.processes[row(s.process)].pid;
+  for (size_t d = 0; d < std::min(trace.devices.size(), kMostDetailed); ++d)
+    trace.devices[d] = find_device(info, pids[d], trace.devices[d].ordinal);
 }
 
 // Names that only PyTorch gives.

@@ -12,6 +12,7 @@ namespace ws::nsys {
 namespace {
 
 constexpr std::pair<int64_t, int64_t> kNewestSchema = {3, 27};  // of 2026.3
+constexpr size_t kMostGpus = 1024;                              // of one machine, with room
 
 int64_t integer(std::string_view text, int64_t missing) {
   int64_t value = missing;
@@ -65,7 +66,7 @@ Result<void> read_gpus(const File& file, Info& info) {
                      gpu.details.sm_count = static_cast<int32_t>(s.int64(5));
                      gpu.details.compute_major = static_cast<int32_t>(s.int64(6));
                      gpu.details.compute_minor = static_cast<int32_t>(s.int64(7));
-                     info.gpus.push_back(std::move(gpu));
+                     if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
                    });
   if (!ok) return ok;
   // 2020 and early 2021: the details stand in a table of their own, per process.
@@ -80,14 +81,15 @@ Result<void> read_gpus(const File& file, Info& info) {
                       gpu.details.sm_count = static_cast<int32_t>(s.int64(3));
                       gpu.details.compute_major = static_cast<int32_t>(s.int64(4));
                       gpu.details.compute_minor = static_cast<int32_t>(s.int64(5));
-                      info.gpus.push_back(std::move(gpu));
+                      if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
                     });
   if (!ok) return ok;
   return for_each_row(
       file, "TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId", "uuid", "numMultiprocessors"},
       [&](const Statement& s) {
-        info.visible.push_back({s.int64(0), s.int64(1), s.is_null(2) ? -1 : s.int64(2), text(s, 3),
-                                static_cast<int32_t>(s.int64(4))});
+        info.visible.try_emplace({s.int64(0), s.int64(1)},
+                                 VisibleGpu{s.is_null(2) ? -1 : s.int64(2), text(s, 3),
+                                            static_cast<int32_t>(s.int64(4))});
       });
 }
 
@@ -223,12 +225,10 @@ std::string without_paths(std::string_view text) {
 }
 
 std::string physical_gpu(const Info& info, int64_t pid, int32_t ordinal) {
-  for (const VisibleGpu& v : info.visible) {
-    if (v.pid != pid || v.ordinal != ordinal) continue;
-    if (is_uuid(v.uuid)) return v.uuid;
-    if (v.gpu_id >= 0) return fmt::format("gpu {}", v.gpu_id);
-  }
-  return {};
+  const auto it = info.visible.find({pid, ordinal});
+  if (it == info.visible.end()) return {};
+  if (is_uuid(it->second.uuid)) return it->second.uuid;
+  return it->second.gpu_id >= 0 ? fmt::format("gpu {}", it->second.gpu_id) : std::string();
 }
 
 Device find_device(const Info& info, int64_t pid, int32_t ordinal) {
@@ -238,8 +238,8 @@ Device find_device(const Info& info, int64_t pid, int32_t ordinal) {
     if (!is_uuid(d.uuid)) d.uuid.clear();
     return d;
   };
-  for (const VisibleGpu& v : info.visible) {
-    if (v.pid != pid || v.ordinal != ordinal) continue;
+  if (const auto it = info.visible.find({pid, ordinal}); it != info.visible.end()) {
+    const VisibleGpu& v = it->second;
     for (const Gpu& gpu : info.gpus) {
       const bool same = is_uuid(v.uuid) ? gpu.details.uuid == v.uuid : gpu.id == v.gpu_id;
       if (same) return details(gpu);

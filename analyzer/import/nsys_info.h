@@ -17,7 +17,7 @@ struct Gpu {             // a row of TARGET_INFO_GPU (or of the older TARGET_INF
   Device details;        // name, uuid, memory, ...
 };
 struct VisibleGpu {  // a row of TARGET_INFO_CUDA_DEVICE: what a CUDA ordinal means to a process
-  int64_t pid = -1, ordinal = -1, gpu_id = -1;
+  int64_t gpu_id = -1;
   std::string uuid;
   int32_t sm_count = 0;
 };
@@ -33,7 +33,7 @@ struct Info {
   TimeNs clock_base_ns = 0;
   std::map<int64_t, std::string> host_names;  // by host bits
   std::vector<Gpu> gpus;
-  std::vector<VisibleGpu> visible;
+  std::map<std::pair<int64_t, int64_t>, VisibleGpu> visible;  // by pid and ordinal
   std::vector<Message> messages;
   int32_t environment_rank = -1, environment_world = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // sorted, allowed names only
