@@ -3,7 +3,7 @@
 //
 // Kernels of a graph share the correlation of the graph launch. Newer files name the graph; for
 // older ones every launch counts as a graph of its own.
-// Tested by: kineto_rows_test.cpp
+// Tested by: kineto_test.cpp
 #include "import/kineto_device_rows.h"
 
 #include <algorithm>

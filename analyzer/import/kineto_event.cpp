@@ -1,6 +1,6 @@
 // Keys are told apart by length first, then by one comparison. Of the same key twice the last one
 // counts. Values nobody asks for are only passed over.
-// Tested by: kineto_event_test.cpp
+// Tested by: kineto_scan_test.cpp
 #include "import/kineto_event.h"
 
 namespace ws::kineto {

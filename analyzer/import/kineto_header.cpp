@@ -1,4 +1,4 @@
-// Tested by: kineto_header_test.cpp
+// Tested by: kineto_test.cpp
 #include "import/kineto_header.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Spellings were collected from files of PyTorch 1.7 to 2.10 on CUDA, ROCm and MTIA.
-// Tested by: kineto_names_test.cpp
+// Tested by: kineto_text_test.cpp
 #include "import/kineto_names.h"
 
 #include <array>

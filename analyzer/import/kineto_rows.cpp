@@ -1,7 +1,7 @@
 // Complete events (X) and pairs of begin and end (B, E) become ranges and calls; instant events
 // matter only for memory. Rows without a process wait for the end of the file, when it is known
 // whether there is only one.
-// Tested by: kineto_rows_test.cpp
+// Tested by: kineto_test.cpp
 #include "import/kineto_rows.h"
 
 #include "import/kineto_text.h"

@@ -1,4 +1,4 @@
-// Tested by: kineto_rows_test.cpp
+// Tested by: kineto_test.cpp
 #include "import/kineto_strings.h"
 
 #include <cstring>
