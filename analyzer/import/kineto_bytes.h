@@ -104,7 +104,7 @@ inline const char* find_first(const char* p, const char* end, Wanted wanted) {
 
 inline const char* skip_blanks(const char* p, const char* end) {
   if (p<end&& static_cast<uint8_t>(*p)> ' ') return p;
-  if (p + 1 < end && static_cast<uint8_t>(p[1]) > ' ') return p + 1;
+  if (end - p > 1 && static_cast<uint8_t>(p[1]) > ' ') return p + 1;
   for (; p < end; p += 16) {
     const uint64_t bits = ~Bytes16::bits(Bytes16(p).at_most(' ')) & Bytes16::kAll;
     if (bits != 0) {

@@ -113,7 +113,7 @@ Scan Event::scan_args(Cursor& c) {
 }
 
 Scan Event::scan(Cursor& c) {
-  for (Token& t : fields_) t.kind = Token::Kind::none;
+  fields_ = {};
   seen_args_ = 0;
   bool args = false;
   return walk_object(c, [&](std::string_view key, Cursor& at) {

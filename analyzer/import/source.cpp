@@ -126,9 +126,25 @@ size_t Source::fill(char* out) {
   return have;
 }
 
+// Where the stream is damaged, how much of it comes out depends on the room for output. Blocks
+// smaller than usual are therefore cut from a usual one.
 size_t Source::fill_inflated(char* out) {
+  const size_t usual = SourceOptions().block_bytes;
+  if (options_.block_bytes >= usual) return inflate_into(out, options_.block_bytes);
+  if (staged_begin_ == staged_.size()) {
+    staged_.resize(usual);
+    staged_.resize(inflate_into(staged_.data(), usual));
+    staged_begin_ = 0;
+  }
+  const size_t n = std::min(staged_.size() - staged_begin_, options_.block_bytes);
+  std::memcpy(out, staged_.data() + staged_begin_, n);
+  staged_begin_ += n;
+  return n;
+}
+
+size_t Source::inflate_into(char* out, size_t size) {
   size_t have = 0;
-  while (have < options_.block_bytes && end_ == SourceEnd::complete) {
+  while (have < size && end_ == SourceEnd::complete) {
     if (inflater_->member_done()) {
       while (input_end_ - input_begin_ < 2 && read_input()) continue;
       if (!is_gzip(input_.data() + input_begin_, input_end_ - input_begin_)) break;
@@ -136,7 +152,7 @@ size_t Source::fill_inflated(char* out) {
     }
     if (input_begin_ == input_end_) read_input();
     const auto step = inflater_->run(input_.data() + input_begin_, input_end_ - input_begin_,
-                                     out + have, options_.block_bytes - have);
+                                     out + have, size - have);
     input_begin_ += step.used;
     have += step.written;
     const bool stuck = !inflater_->member_done() && step.used == 0 && step.written == 0;

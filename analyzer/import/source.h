@@ -48,6 +48,7 @@ class Source {
   void produce();
   size_t fill(char* out);
   size_t fill_inflated(char* out);
+  size_t inflate_into(char* out, size_t size);
   bool read_input();  // false at the end of the file
 
   SourceOptions options_;
@@ -56,6 +57,8 @@ class Source {
   std::vector<char> input_;
   size_t input_begin_ = 0, input_end_ = 0;
   std::unique_ptr<Inflater> inflater_;
+  std::vector<char> staged_;  // inflated and not yet given out, with small blocks only
+  size_t staged_begin_ = 0;
   SourceEnd end_ = SourceEnd::complete;
 
   std::vector<std::unique_ptr<char[]>> ring_;

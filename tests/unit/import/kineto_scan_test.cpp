@@ -149,6 +149,8 @@ TEST_CASE("events: the keys that count, the last of two, the rest passed over") 
   CHECK(e.phase() == '\0');
   CHECK_FALSE(e.has(Arg::stream));
   CHECK(e[Field::cat].kind == Token::Kind::none);
+  CHECK(e[Field::cat].text().empty());
+  CHECK(e[Field::dur].text().empty());
 }
 
 TEST_CASE("events: every argument is known by its key") {
