@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/host_states.h"
+#include "analysis/range_names.h"
 
 namespace ws {
 namespace {
@@ -186,6 +187,8 @@ bool compiles(std::string_view name) {
   return false;
 }
 
+constexpr size_t kLongestName = 4096;
+
 bool never_describes_a_thread(RangeSource source) {
   return source == RangeSource::gpu_annotation || source == RangeSource::mark ||
          source == RangeSource::nvtx_start_end || source == RangeSource::os_runtime;
@@ -209,10 +212,7 @@ bool launches_kernels(std::string_view call_name) {
 HostState state_of_range(std::string_view name, RangeSource source) {
   if (never_describes_a_thread(source)) return HostState::none;
   const Where where = source == RangeSource::overhead ? Where::recorder : Where::program;
-  std::string lower(name.substr(0, 4096));
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string lower = small_letters(range_stem(name.substr(0, kLongestName)));
   // A Python frame is "file(line): function"; files are named after what they deal with.
   const size_t colon = lower.rfind("): ");
   const std::string_view function = source == RangeSource::python && colon != std::string::npos

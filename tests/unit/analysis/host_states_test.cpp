@@ -132,6 +132,7 @@ TEST_CASE("ranges have the state their name and source say") {
       {"## wait_for_batch ##", kUser, HostState::dataload},
       {"aten::batch_norm", RangeSource::cpu_op, HostState::none},
       {"gc", RangeSource::nvtx, HostState::gc},
+      {"gc.collect, op_id = 5", RangeSource::nvtx, HostState::gc},
       {"GC.collect", kUser, HostState::gc},
       {"gc.py: collect generation 2", kPython, HostState::gc},
       {"<built-in function collect>", kPython, HostState::gc},
