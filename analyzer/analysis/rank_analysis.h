@@ -2,6 +2,7 @@
 // Everything the facts need of one rank; the trace itself can be dropped afterwards.
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/partition.h"
@@ -108,6 +109,7 @@ struct ConfigSeen {
   bool deepep = false, hybridep = false;  // kernels of these dispatchers
   bool nccl_all_to_all_on_ep = false, collectives_on_ep = false;
   std::vector<std::string> precisions;  // of the GEMMs seen, sorted: "bf16", "fp8", ...
+  std::vector<std::pair<std::string, std::string>> settings;  // as Trace::settings
 };
 
 struct RankAnalysis {

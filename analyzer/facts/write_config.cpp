@@ -1,6 +1,6 @@
 // What the records show of the configuration; everything else is NULL until the user gives it.
 // Tested by: write_facts_test.cpp
-#include <map>
+#include <charconv>
 #include <set>
 
 #include "facts/fact_writers.h"
@@ -60,6 +60,32 @@ std::optional<int64_t> cuda_graphs(const RunAnalysis& run) {
   return calls && !run.means.devices.empty() ? std::optional<int64_t>(0) : std::nullopt;
 }
 
+// The value of an environment variable if all ranks that recorded it agree.
+std::optional<std::string> setting(const RunAnalysis& run, std::string_view name) {
+  std::set<std::string> values;
+  for (const RankAnalysis& rank : run.ranks)
+    for (const auto& [key, value] : rank.config.settings)
+      if (key == name) values.insert(value);
+  return values.size() == 1 ? std::optional(*values.begin()) : std::nullopt;
+}
+
+std::optional<int64_t> max_connections(const RunAnalysis& run) {
+  const auto text = setting(run, "CUDA_DEVICE_MAX_CONNECTIONS");
+  int64_t value = 0;
+  if (!text || text->empty()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return value;
+}
+
+// PyTorch has two names for the variable; the newer wins.
+std::optional<int64_t> expandable_segments(const RunAnalysis& run) {
+  auto text = setting(run, "PYTORCH_ALLOC_CONF");
+  if (!text) text = setting(run, "PYTORCH_CUDA_ALLOC_CONF");
+  if (!text) return std::nullopt;
+  return text->find("expandable_segments:True") != std::string::npos ? 1 : 0;
+}
+
 }  // namespace
 
 Result<void> write_config(const Database& db, const FactInput& in) {
@@ -72,7 +98,8 @@ Result<void> write_config(const Database& db, const FactInput& in) {
             group_size(run, CommKind::cp), group_size(run, CommKind::ep), kNotShown,
             group_size(run, CommKind::dp), kNotShown, kNotShown, kNotShown, dispatcher.type,
             dispatcher.backend, kNotShown, kNotShown, kNotShown, kNotShown, kNotTold,
-            cuda_graphs(run), kNotShown, kNotShown, kNotShown, precision_of(run));
+            cuda_graphs(run), max_connections(run), expandable_segments(run), kNotShown,
+            precision_of(run));
   return table.result();
 }
 

@@ -201,6 +201,28 @@ TEST_CASE("facts: the dispatcher as the kernels show it") {
   CHECK(dispatcher() == "flex/hybridep");
 }
 
+TEST_CASE("facts: settings of the environment that all ranks share") {
+  RunAnalysis run = made_run();
+  const auto config = [&](const std::string& column) {
+    const auto facts = write_facts(run, platforms());
+    REQUIRE(facts);
+    return value(*facts, "SELECT " + column + " FROM fact_config");
+  };
+  CHECK(config("expandable_segments") == "NULL");
+  run.ranks[0].config.settings = {
+      {"CUDA_DEVICE_MAX_CONNECTIONS", "1"},
+      {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:128,expandable_segments:True"}};
+  CHECK(config("cuda_device_max_connections") == "1");
+  CHECK(config("expandable_segments") == "1");
+  run.ranks[1].config.settings = {{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+                                  {"PYTORCH_ALLOC_CONF", "max_split_size_mb:128"}};
+  CHECK(config("cuda_device_max_connections") == "NULL");
+  CHECK(config("expandable_segments") == "0");
+  run.ranks[1].config.settings = {{"CUDA_DEVICE_MAX_CONNECTIONS", "many"}};
+  run.ranks[0].config.settings.clear();
+  CHECK(config("cuda_device_max_connections") == "NULL");
+}
+
 TEST_CASE("facts: without a step the whole recording is one row per device and counts as none") {
   RankAnalysis rank = made::rank(made::device(made::leaves({{Leaf::gemm, 1'000}}), 0));
   rank.step_origin = StepOrigin::whole;
