@@ -19,9 +19,10 @@ COPIES = {"h2d", "d2h"}
 
 
 def printable(name):
-    """A name as reports show it: one line, single blanks, other control characters as '?'."""
+    """A name as reports show it: one line, single blanks, other control characters as '?', at most 400 characters."""
     text = re.sub(r"[\n\t\r ]+", " ", name.replace("\0", ""))
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
+    return text if len(text) <= 400 else text[:397] + "..."
 
 
 def cleaned(ops):

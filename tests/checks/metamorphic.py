@@ -72,9 +72,13 @@ def renumbered(trace):
 
 
 def recomputed_launches(events):
-    """Correlation ids of launches inside a checkpoint's backward."""
-    inside = iv.union([(traces.nanoseconds(e["ts"]), traces.nanoseconds(e["ts"]) + traces.nanoseconds(e["dur"])) for e in events
-                       if e.get("ph") == "X" and "CheckpointFunctionBackward" in e["name"] and "evaluate_function" not in e["name"]])
+    """Correlation ids of launches inside a checkpoint's backward that are not of a backward op themselves."""
+    def ranges(wanted):
+        return iv.union([(traces.nanoseconds(e["ts"]), traces.nanoseconds(e["ts"]) + traces.nanoseconds(e["dur"])) for e in events
+                         if e.get("ph") == "X" and wanted(str(e["name"]))])
+
+    checkpoints = ranges(lambda name: "CheckpointFunctionBackward" in name)
+    inside = iv.minus(checkpoints, ranges(lambda name: re.search(r"Backward\d*$", name) and "Checkpoint" not in name))
     starts = [b for b, _ in inside]
     out = set()
     for e in events:

@@ -99,6 +99,8 @@ def check_ranks(per_rank, report, where):
     rows, out = rows_of(report), []
     for rank, steps in per_rank.items():
         mine = [r for r in rows if r["rank"] == int(rank)]
+        if not steps and report["steps"]["origin"] == "whole":
+            continue  # no steps found: one row for the whole recording
         if len(mine) != len(steps):
             out.append(f"{where}rank {rank}: {len(mine)} steps, expected {len(steps)}")
             continue
@@ -118,7 +120,8 @@ def check_answer(answer, report, text):
     leading = json.dumps(fired[0]) if fired else ""
     if "leads" in answer and not re.search(answer["leads"], leading, re.I):
         out.append(f"the leading action {fired[0]['rule'] if fired else 'is missing'} does not match /{answer['leads']}/")
-    if "never_first" in answer and fired and re.search(answer["never_first"], json.dumps(fired[0]["actions"]), re.I):
+    if "never_first" in answer and fired and any(
+            re.search(answer["never_first"], a["set"] + " " + a["to"], re.I) for a in fired[0]["actions"]):
         out.append(f"the leading action {fired[0]['rule']} matches /{answer['never_first']}/")
     flat = " ".join(text.split())
     out += [f"the report does not say /{fact}/" for fact in answer.get("says", []) if not re.search(fact, flat, re.I)]
