@@ -127,7 +127,9 @@ void add_headline(Report& report) {
   ReportVerdict& v = report.verdict;
   const std::string_view cause = phrase_of_cause(v.cause);
   if (v.kind == "insufficient") {
-    v.headline = fmt::format("not enough evidence: {}", cause);
+    const bool no_step = v.cause == "too_few_steps" && report.whole_window;
+    v.headline =
+        fmt::format("not enough evidence: {}", no_step ? "no complete step was found" : cause);
     return;
   }
   if (v.kind == "mixed" && is_unsplit(report)) {

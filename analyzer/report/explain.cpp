@@ -36,12 +36,36 @@ std::string how_to_supply(const std::string& fact) {
   return "not in this recording";
 }
 
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+bool speaks_of(const std::string& clause, const std::string& expression) {
+  for (size_t at = clause.find(expression); at != std::string::npos;
+       at = clause.find(expression, at + 1)) {
+    const size_t end = at + expression.size();
+    if ((at == 0 || !is_name(clause[at - 1])) && (end == clause.size() || !is_name(clause[end])))
+      return true;
+  }
+  return false;
+}
+
+// "   [ep.exposed_share = 0.45]": the evidence that a clause speaks of.
+std::string values_in(const std::string& clause, const Finding& f) {
+  std::string out;
+  for (const EvidenceValue& e : f.evidence) {
+    if (speaks_of(clause, e.expression))
+      out += fmt::format("{}{} = {}", out.empty() ? "   [" : ", ", e.expression, e.value);
+  }
+  return out.empty() ? out : out + "]";
+}
+
 void explain(const Finding& f, std::ostream& out) {
   out << fmt::format("{}: {}\n", escape_text(f.rule), status_words(f.status));
   out << hanging("  ", escape_text(f.title));
   for (const ClauseValue& c : f.clauses) {
     const std::string mark = !c.holds ? "  ?  " : *c.holds ? "  +  " : "  -  ";
-    out << hanging(mark, escape_text(c.clause));
+    out << hanging(mark, escape_text(c.clause + values_in(c.clause, f)));
     for (const std::string& fact : c.missing_facts) {
       out << hanging("       missing: ",
                      escape_text(fmt::format("{} ({})", fact, how_to_supply(fact))));

@@ -128,8 +128,8 @@ std::vector<std::string> assumption_lines(const Report& report) {
       lo = std::min(lo, r.*member);
       hi = std::max(hi, r.*member);
     }
-    return lo == hi ? duration_text(lo)
-                    : fmt::format("{} to {}", duration_text(lo), duration_text(hi));
+    const std::string low = duration_text(lo), high = duration_text(hi);
+    return low == high ? low : fmt::format("{} to {}", low, high);
   };
   out.push_back(fmt::format("launch latency (Lambda) {}, gap between kernels (kappa) {}",
                             range(&ReportRank::launch_latency_ns),
@@ -143,7 +143,8 @@ std::string note_line(const ReportNote& note) {
     return fmt::format("{} ({}, {} {})", note.text, times, note.count == 1 ? "at" : "first at",
                        note.first_place);
   }
-  return note.count == 1 ? note.text : fmt::format("{} ({})", note.text, times);
+  const bool of_the_run = note.text.find(": ") != std::string::npos;  // says its own numbers
+  return note.count == 1 || of_the_run ? note.text : fmt::format("{} ({})", note.text, times);
 }
 
 std::string action_text(const ReportFinding::Line& line) {

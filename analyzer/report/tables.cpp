@@ -199,6 +199,7 @@ Table memory_table(const Report& report) {
   Table t{"MEMORY", "", {{"what"}, {"value", true}, {"", false, true}}, {}, {}};
   if (!report.memory) return t;
   const ReportMemory& m = *report.memory;
+  const std::string per = report.whole_window ? "in the window" : "per step";
   const auto row = [&](std::string what, std::string value, std::string words) {
     t.rows.push_back({std::move(what), std::move(value), std::move(words)});
   };
@@ -219,7 +220,7 @@ Table memory_table(const Report& report) {
   }
   if (m.offload_bytes > 0) {
     row("offload", bytes_text(m.offload_bytes),
-        fmt::format("per step; exposed copies {}, idle while offloaded {}",
+        fmt::format("{}; exposed copies {}, idle while offloaded {}", per,
                     percent_text(m.offload_exposed_share), percent_text(m.offload_idle_share)));
   }
   if (m.alloc_share > 0)
@@ -227,13 +228,13 @@ Table memory_table(const Report& report) {
         "device idle inside cudaMalloc, cudaFree and kin");
   if (m.h2d_bytes > 0)
     row("host to device", bytes_text(m.h2d_bytes),
-        fmt::format("per step; exposed {}", percent_text(m.h2d_exposed_share)));
+        fmt::format("{}; exposed {}", per, percent_text(m.h2d_exposed_share)));
   if (m.d2h_bytes > 0)
     row("device to host", bytes_text(m.d2h_bytes),
-        fmt::format("per step; exposed {}", percent_text(m.d2h_exposed_share)));
+        fmt::format("{}; exposed {}", per, percent_text(m.d2h_exposed_share)));
   if (m.pageable_copies_per_step > 0) {
     row("pageable copies", count_text(m.pageable_copies_per_step),
-        fmt::format("per step, {}; exposed with their staging {}{}", bytes_text(m.pageable_bytes),
+        fmt::format("{}, {}; exposed with their staging {}{}", per, bytes_text(m.pageable_bytes),
                     percent_text(m.pageable_exposed_share),
                     m.pageable_gbps ? fmt::format("; {:.1f} GB/s", *m.pageable_gbps) : ""));
   }

@@ -12,7 +12,7 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
   render_explanations(exchange_findings(), out);
   const std::string text = out.str();
   for (const char* part :
-       {"communication/flex: fires", "  +  ep.exposed_share > 0.10",
+       {"communication/flex: fires", "  +  ep.exposed_share > 0.10 [ep.exposed_share = 0.45]",
         "value: ep.exposed_share = 0.45", "communication/pad: can not say",
         "  ?  config.overlap_grad_reduce = 0",
         "missing: fact_config.overlap_grad_reduce (a setting the recording does not show",
@@ -29,4 +29,14 @@ TEST_CASE("formats are found by name; html says that it is not there yet") {
   CHECK(find_format("json"));
   CHECK(find_format("html").error().message.find("no HTML yet") != std::string::npos);
   CHECK(find_format("pdf").error().message.find("expected text, md or json") != std::string::npos);
+}
+
+TEST_CASE("a clause shows the evidence it speaks of, not what merely sounds alike") {
+  Finding f = firing("a/b", "Something");
+  f.clauses = {{"ep.exposed_share_of_all > 1", true, {}},
+               {"ep.exposed_share > 0.1 AND ep.main_op = 'x'", true, {}}};
+  std::ostringstream out;
+  render_explanations({f}, out);
+  CHECK(out.str().find("  +  ep.exposed_share_of_all > 1\n") != std::string::npos);
+  CHECK(out.str().find("[ep.exposed_share = 0.45, ep.main_op = all_to_all]") != std::string::npos);
 }

@@ -137,3 +137,28 @@ TEST_CASE("the slowest rank comes first; among equals the one that computes most
   CHECK(first_rank().find('0') != std::string::npos);
   CHECK(has(text_of(facts, {}), "1 of each rank left out: first of several"));
 }
+
+TEST_CASE("a note says how often and where first; one of the whole run says its own numbers") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "DELETE FROM fact_note");
+  exec(
+      facts,
+      "INSERT INTO fact_note VALUES ('a', 'info', 1, 'event 1', 'records one', ''), "
+      "('b', 'info', 2, 'row 2', 'records two', ''), ('c', 'info', 3, '', 'records three', ''), "
+      "('d', 'info', 4, '', 'ranks are missing: 1 of 5', ''), ('e', 'info', 1, '', 'a thing', '')");
+  const std::string text = text_of(facts, {});
+  for (const char* line :
+       {"records one (once, at event 1)\n", "records two (2 times, first at row 2)\n",
+        "records three (3 times)\n", "ranks are missing: 1 of 5\n", "a thing\n"}) {
+    INFO(line);
+    CHECK(has(text, line));
+  }
+}
+
+TEST_CASE("constants of the ranks are a range only where they print differently") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_rank SET launch_latency_ns = 4801 WHERE rank = 1");
+  exec(facts, "UPDATE fact_rank SET kernel_gap_ns = 2500 WHERE rank = 1");
+  CHECK(has(text_of(facts, {}),
+            "launch latency (Lambda) 4.8 us, gap between kernels (kappa) 1.9 us to 2.5 us"));
+}
