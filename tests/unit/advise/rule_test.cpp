@@ -143,6 +143,8 @@ TEST_CASE("a fault of SQL is told with its clause and character") {
        "expected a number beside fact_memory.headroom_share, found the text '0.1'"},
       {"division", [](json& o) { o["when"][1] = "mem.h2d_bytes / 2 > 1"; },
        "/when/1: expected no division, found `/`"},
+      {"two expressions", [](json& o) { o["when"][1] = "1, 2"; },
+       "/when/1: expected one expression, found `,` (at character 1"},
       {"double quotes", [](json& o) { o["when"][0] = "run.cause = \"allocator\""; },
        "expected one SQL expression, found `\"`"},
       {"one-argument max", [](json& o) { o["when"][1] = "max(mem.alloc_share) > 0"; },
