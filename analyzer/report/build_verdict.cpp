@@ -64,6 +64,13 @@ std::string where_words(const ReportVerdict& v) {
   return out;
 }
 
+// The share is the whole group's, the cause is what leads in it.
+std::string taker_of(const std::string& loss) {
+  if (loss == "host") return "the host";
+  if (loss == "bubble") return "the pipeline bubble";
+  return std::string(phrase_of_loss(loss));
+}
+
 std::string share_words(const Report& report, std::optional<double> lo, std::optional<double> hi) {
   if (!lo || !hi) return "";
   return fmt::format("{} of the {}", percent_range(*lo, *hi), step_word(report));
@@ -145,14 +152,14 @@ void add_headline(Report& report) {
                     group_words(report, *v.also, v.also_cause.value_or("unknown")), where_words(v));
     return;
   }
-  const std::string share = share_words(report, v.share_lo, v.share_hi);
+  std::string share = share_words(report, v.share_lo, v.share_hi);
+  if (!share.empty()) share = fmt::format("; {} takes {}", taker_of(v.loss.value_or("")), share);
   if (v.kind == "none") {
-    v.headline = fmt::format("no wall: compute bound by {}{}", cause,
-                             share.empty() ? "" : "; compute takes " + share);
+    v.headline = fmt::format("no wall: compute bound by {}{}", cause, share);
     return;
   }
-  v.headline = fmt::format("{}: {}{}{}{}", phrase_of_wall(v.wall.value_or("")), cause,
-                           where_words(v), share.empty() ? "" : ", ", share);
+  v.headline =
+      fmt::format("{}: {}{}{}", phrase_of_wall(v.wall.value_or("")), cause, where_words(v), share);
 }
 
 }  // namespace ws

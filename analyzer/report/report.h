@@ -91,7 +91,7 @@ struct ReportVerdict {
   std::vector<int64_t> where_ranks;      // empty: everybody
   std::vector<std::string> where_steps;  // empty: all steps
   std::vector<std::string> why, missing;
-  std::string headline;  // "communication wall: EP all-to-all, 48.6 % of the step"
+  std::string headline;  // "communication wall: EP all-to-all; communication takes ..."
 };
 
 struct ReportRank {

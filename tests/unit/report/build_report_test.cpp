@@ -70,11 +70,12 @@ TEST_CASE("the verdict in words") {
   const struct {
     const char *sql, *headline;
   } rows[] = {
-      {"SELECT 1", "communication wall: EP all-to-all, 45.0 % of the step"},
+      {"SELECT 1", "communication wall: EP all-to-all; communication takes 45.0 % of the step"},
       {"UPDATE fact_run SET share_lo = 0.3",
-       "communication wall: EP all-to-all, 30.0 to 45.0 % of the step"},
+       "communication wall: EP all-to-all; communication takes 30.0 to 45.0 % of the step"},
       {"UPDATE fact_run SET where_ranks = '2,3', where_steps = 'ProfilerStep#7'",
-       "communication wall: EP all-to-all on ranks 2, 3 in ProfilerStep#7, 45.0 % of the step"},
+       "communication wall: EP all-to-all on ranks 2, 3 in ProfilerStep#7; communication takes "
+       "45.0 % of the step"},
       {"UPDATE fact_run SET verdict_kind = 'mixed', also = 'imbalance', also_cause = "
        "'straggler_gpu'",
        "no single wall: communication (EP all-to-all, 45.0 %) and imbalance (a slow GPU, 0.0 to "
@@ -87,7 +88,7 @@ TEST_CASE("the verdict in words") {
        "'only_warmup'",
        "not enough evidence: only warm-up was recorded"},
       {"UPDATE fact_run SET step_count = 0",
-       "communication wall: EP all-to-all, 45.0 % of the window"},
+       "communication wall: EP all-to-all; communication takes 45.0 % of the window"},
   };
   for (const auto& row : rows) {
     const FactDb facts = exchange_facts();
