@@ -162,3 +162,12 @@ TEST_CASE("constants of the ranks are a range only where they print differently"
   CHECK(has(text_of(facts, {}),
             "launch latency (Lambda) 4.8 us, gap between kernels (kappa) 1.9 us to 2.5 us"));
 }
+
+TEST_CASE("the slowest rank is named when it is slower by half a per cent") {
+  const FactDb facts = exchange_facts();
+  CHECK(!has(text_of(facts, {}), "slowest rank"));
+  exec(facts, "UPDATE fact_rank SET step_mean_ns = 10049999 WHERE rank = 1");
+  CHECK(!has(text_of(facts, {}), "slowest rank"));
+  exec(facts, "UPDATE fact_rank SET step_mean_ns = 10050000 WHERE rank = 1");
+  CHECK(has(text_of(facts, {}), "(slowest rank: 1, +0.5 %)"));
+}
