@@ -74,7 +74,7 @@ std::string where_caption(const Report& report) {
     for (const ReportRank& r : report.ranks) {
       if (r.rank != *s.critical_rank || !r.step_mean_ns) continue;
       const double excess =
-          static_cast<double>(*r.step_mean_ns) / static_cast<double>(*s.mean_ns) - 1;
+          static_cast<double>(*r.step_mean_ns - *s.mean_ns) / static_cast<double>(*s.mean_ns);
       if (excess >= 0.005)
         out += fmt::format(" (slowest rank: {}, {:+.1f} %)", r.rank, excess * 100);
       break;
