@@ -1,4 +1,4 @@
-// Tested by: analyze_rank_test.cpp
+// Tested by: cases_test.cpp; the parts have tests of their own
 #include "analysis/analyze_rank.h"
 
 #include "analysis/collective_summary.h"

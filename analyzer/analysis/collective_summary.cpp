@@ -84,6 +84,17 @@ std::vector<CollectiveRow> finish(const Labels& labels, Table& table) {
   return out;
 }
 
+// Begins and ends of all communication and copies.
+std::vector<TimeNs> ends_of(const Trace& trace, const Labels& labels, DeviceId device) {
+  std::vector<TimeNs> out;
+  for_each_op(trace, device, [&](uint32_t op) {
+    if (!is_comm(labels.ops.cls[op]) && !is_copy(labels.ops.cls[op])) return;
+    out.push_back(trace.ops.begin_ns[op]);
+    out.push_back(trace.ops.end_ns[op]);
+  });
+  return out;
+}
+
 // Union of the spans seen so far, in order of begin, and how much of it compute hides.
 struct RunningUnion {
   TimeNs end_ns = INT64_MIN;
@@ -93,10 +104,8 @@ struct RunningUnion {
     span.begin_ns = std::max(span.begin_ns, end_ns);
     if (span.length() <= 0) return;
     end_ns = span.end_ns;
-    for_each_clip(windows, span, [&](size_t, Interval part) {
-      sum.total_ns += part.length();
-      sum.hidden_ns += cover.covered(part);
-    });
+    for_each_clip(windows, span, [&](size_t, Interval part) { sum.total_ns += part.length(); });
+    sum.hidden_ns += cover.covered(span);
   }
 };
 
@@ -112,7 +121,7 @@ CommunicationSummary summarize_communication(const Trace& trace, const Labels& l
                                              DeviceId device, const Timeline& timeline,
                                              std::span<const Interval> windows) {
   CommunicationSummary out;
-  const ComputeCover cover(timeline);
+  const ComputeCover cover(timeline, windows, ends_of(trace, labels, device));
   Table table;
   RunningUnion comm, copies;
   std::array<RunningUnion, kCommRowCount> kinds;
@@ -124,14 +133,11 @@ CommunicationSummary summarize_communication(const Trace& trace, const Labels& l
     if (!is_comm(cls)) return;
     comm.add(span, cover, windows);
     kinds[comm_row(cls, labels.ops.kind[op])].add(span, cover, windows);
-    TimeNs hidden = 0, inside = 0;
-    for_each_clip(windows, span, [&](size_t, Interval part) {
-      inside += part.length();
-      hidden += cover.covered(part);
-    });
+    TimeNs inside = 0;
+    for_each_clip(windows, span, [&](size_t, Interval part) { inside += part.length(); });
     if (inside == 0) return;
     CollectiveRow& row = table.at(key_of(labels, op));
-    row.hidden_ns += hidden;
+    row.hidden_ns += cover.covered(span);
     if (walk.at(span.begin_ns) == kNoWindow) return;
     row.min_ns = row.count == 0 ? span.length() : std::min(row.min_ns, span.length());
     ++row.count;

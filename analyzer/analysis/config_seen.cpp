@@ -1,4 +1,4 @@
-// Tested by: config_seen_test.cpp
+// Tested by: evidence_test.cpp
 #include <algorithm>
 #include <set>
 

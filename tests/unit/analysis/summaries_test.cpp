@@ -1,5 +1,8 @@
 // The summaries over a timeline of known numbers.
 #include "analysis/collective_summary.h"
+
+#include <random>
+
 #include "analysis/counted_steps.h"
 #include "analysis/idle_summary.h"
 #include "analysis/kernel_summary.h"
@@ -142,6 +145,49 @@ TEST_CASE("collectives: exposed as charged, hidden under compute, counted where 
   CHECK(s.by_kind[static_cast<size_t>(CommKind::dp)].total_ns == 1000);
   CHECK(s.by_kind[static_cast<size_t>(CommKind::ep)].total_ns == 0);
   CHECK(s.copies.total_ns == 0);
+}
+
+TEST_CASE(
+    "collectives: on random streams the unions agree with overlap_of, the parts with the leaves") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 100; ++round) {
+    Maker m;
+    for (int i = 0; i < 30; ++i) {
+      const TimeNs begin = static_cast<TimeNs>(random() % 900);
+      const TimeNs end = begin + 1 + static_cast<TimeNs>(random() % 80);
+      const int what = static_cast<int>(random() % 4);
+      if (what < 2)
+        m.op(0, begin, end, what == 0 ? kGemm : kAdd, 1, 7);
+      else if (what == 2)
+        m.op(0, begin, end, kAllReduce, 1, 20 + static_cast<int64_t>(random() % 2));
+      else
+        m.op(0, begin, end, "Memcpy", 1, 30, 0, OpKind::h2d, m.b.add_copy({100, false}));
+    }
+    const Made t(std::move(m.b));
+    const std::vector<Interval> windows = {{100, 300}, {300, 450}, {500, 700}};
+    const Timeline timeline = t.timeline({0, 1'000});
+    const auto s = summarize_communication(t.trace, t.labels, DeviceId{0}, timeline, windows);
+    Overlap comm, copies;
+    for (const Interval& window : windows) {
+      const Overlap c = overlap_of(t.trace, t.labels.ops, DeviceId{0}, window, true);
+      const Overlap m2 = overlap_of(t.trace, t.labels.ops, DeviceId{0}, window, false);
+      comm.total_ns += c.total_ns;
+      comm.hidden_ns += c.hidden_ns;
+      copies.total_ns += m2.total_ns;
+      copies.hidden_ns += m2.hidden_ns;
+    }
+    INFO("round " << round);
+    CHECK(s.comm.total_ns == comm.total_ns);
+    CHECK(s.comm.hidden_ns == comm.hidden_ns);
+    CHECK(s.copies.total_ns == copies.total_ns);
+    CHECK(s.copies.hidden_ns == copies.hidden_ns);
+    TimeNs charged = 0, leaves = 0;
+    for (const CollectiveRow& row : s.rows) charged += row.unsplit_ns;
+    for (const Breakdown& p : partition(timeline, windows))
+      leaves += p[Leaf::comm_other_unsplit] + p[Leaf::comm_dp_unsplit] + p[Leaf::comm_tp_unsplit] +
+                p[Leaf::comm_ep_unsplit] + p[Leaf::comm_pp_unsplit] + p[Leaf::comm_cp_unsplit];
+    CHECK(charged == leaves);
+  }
 }
 
 TEST_CASE("collectives: payloads that all differ are folded") {
