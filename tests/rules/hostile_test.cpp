@@ -8,6 +8,7 @@
 
 #include "advise/advise.h"
 #include "advise/evaluate.h"
+#include "advise/json_text.h"
 #include "support/rule_text.h"
 
 using namespace ws;
@@ -190,6 +191,10 @@ TEST_CASE("a huge file, a pipe and a folder named like a rule are refused at onc
   std::ofstream(folder / "memory" / "huge.json") << "{";
   std::filesystem::resize_file(folder / "memory" / "huge.json", 100u << 20);
   std::ofstream(folder / "memory" / "..\n.json") << "{}";
+  const std::string small = (folder / "memory" / "small.txt").string();
+  std::ofstream(small) << "12345";
+  CHECK(*read_small_file(small, 5) == "12345");
+  CHECK(!read_small_file(small, 4));
   const auto begin = std::chrono::steady_clock::now();
   const auto read = read_rule_folder(folder.string());
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
