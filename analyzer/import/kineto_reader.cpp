@@ -93,7 +93,7 @@ Result<void> Reader::read() {
   ++pos_;
   if (array_form_) {
     read_events();
-    whole_ = next_is(']');
+    if (next_is(']')) close();
   } else {
     read_members();
   }
@@ -102,13 +102,18 @@ Result<void> Reader::read() {
   return verdict();
 }
 
+// Behind the last bracket.
+void Reader::close() {
+  whole_ = true;
+  if (at_sign()) rows_.note(NoteCode::bad_event, place_of(pos_));
+}
+
 // The members of the top level, up to and with its closing brace.
 void Reader::read_members() {
   while (at_sign()) {
     if (*pos_ == '}') {
       ++pos_;
-      whole_ = true;
-      return;
+      return close();
     }
     const Scan s = read_member();
     if (s == Scan::more) return;

@@ -25,6 +25,7 @@ class Reader {
   Scan scan_with_refill(ScanRecord scan_record);
   bool at_sign();  // skips blanks; false at the end of the file
   bool next_is(char sign);
+  void close();
   void read_members();
   Scan read_member();
   bool find_events();

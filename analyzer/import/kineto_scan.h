@@ -2,6 +2,10 @@
 // A forgiving JSON scanner over a window of text: it finds where values begin and end and leaves
 // what they mean to the caller. One pass, no recursion, no copies.
 //
+// Why not simdjson: it refuses a whole document for one bad byte, and to give it one event at a
+// time the events have to be found first, which is most of this work. Measured on 1M events (318
+// MB of text): 0.25 s of processor time here, 0.7 s for its on-demand interface on the whole text.
+//
 // Strict where it counts: keys are strings with a colon, and behind every string stands one of
 // , : ] }. So a lost quote is noticed within a few bytes, not megabytes later. Forgiving in what
 // real files hold: bare inf and nan, raw control bytes and wrong escapes in strings, commas before

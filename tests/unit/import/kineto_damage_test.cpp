@@ -176,6 +176,18 @@ TEST_CASE("damage behind the events costs only the header there") {
   CHECK(t->notes.count(NoteCode::truncated_file) == 0);
 }
 
+TEST_CASE("what stands behind the end is told, blanks are not") {
+  const std::string text = kernels().text();
+  CHECK(note_text(*read_text(text + "\n \n")).empty());
+  const auto twice = read_text(text + text);
+  REQUIRE(twice);
+  CHECK(twice->ops.size() == kKernels);
+  CHECK(note_text(*twice).find("byte " + std::to_string(text.size())) != std::string::npos);
+  const auto array = read_text("[" + kernels().events() + "] x");
+  REQUIRE(array);
+  CHECK(array->notes.count(NoteCode::bad_event) == 1);
+}
+
 TEST_CASE("repairs are counted: commas, keys, numbers, strings") {
   KinetoFile f = kernels();
   f.event(R"({"ph":"X","ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":990,"dur":1,
