@@ -281,3 +281,28 @@ TEST_CASE("a state of 100 years keeps its length") {
   }
   CHECK(total == century - 1);
 }
+
+TEST_CASE("code loading that the driver reports counts like the thread's own") {
+  TraceBuilder b;
+  const ProcessId process = b.process(1);
+  const ThreadId thread = b.thread(process, 1), pseudo = b.thread(process, -1);
+  b.add(CallRow{100, 200, b.intern("cuModuleLoadData"), thread, kNoCorrelation}, {});
+  b.add(CallRow{300, 310, b.intern("cudaLaunchKernel"), thread, kNoCorrelation}, {});
+  for (const TimeNs begin : {80, 150, 290})
+    b.add(RangeRow{begin, begin + 70, b.intern("Lazy Function Loading"), pseudo,
+                   RangeSource::overhead, kNoRow, -1},
+          {});
+  b.add(
+      RangeRow{90, 400, b.intern("Command Buffer Full"), pseudo, RangeSource::overhead, kNoRow, -1},
+      {});
+  const Trace trace = b.seal();
+  const HostStates host(trace, OpLabels{});
+  CHECK(text(host.states(thread, 0, 500)) ==
+        "jit:80-100 jit:100-150 jit:150-200 jit:200-220 jit:290-300 "
+        "jit:300-310 jit:310-360");
+  CHECK(host.straddling(thread, 120, 0)->begin_ns == 80);
+  CHECK(host.straddling(thread, 160, 0)->begin_ns == 100);
+  CHECK(host.straddling(thread, 215, 0)->begin_ns == 150);
+  CHECK(host.straddling(thread, 305, 0)->begin_ns == 290);
+  CHECK_FALSE(host.straddling(thread, 250, 0));
+}

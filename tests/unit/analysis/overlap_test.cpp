@@ -47,3 +47,10 @@ TEST_CASE("offload idle: only gaps from an offload copy out to an offload copy b
   CHECK(round_trip(in, {{0, 200}}) == std::vector<TimeNs>{30});
   CHECK(round_trip(in, {{0, 20}, {20, 35}, {35, 200}}) == std::vector<TimeNs>{10, 15, 5});
 }
+
+TEST_CASE("offload idle: a gap counts once, however many copies leave and come back") {
+  ScenarioInput in;
+  in.ops = {op(0, "d2h", 0, 10, true), op(1, "d2h", 2, 10, true), op(2, "h2d", 30, 40, true),
+            op(3, "h2d", 30, 45, true), op(4, "h2d", 50, 60, true)};
+  CHECK(round_trip(in, {{0, 100}}) == std::vector<TimeNs>{20});
+}
