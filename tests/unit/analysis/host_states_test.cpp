@@ -298,7 +298,7 @@ TEST_CASE("code loading that the driver reports counts like the thread's own") {
   const Trace trace = b.seal();
   const HostStates host(trace, OpLabels{});
   CHECK(text(host.states(thread, 0, 500)) ==
-        "jit:80-100 jit:100-150 jit:150-200 jit:200-220 jit:290-300 "
+        "jit:80-100 jit:100-200 jit:200-220 jit:290-300 "
         "jit:300-310 jit:310-360");
   CHECK(host.straddling(thread, 120, 0)->begin_ns == 80);
   CHECK(host.straddling(thread, 160, 0)->begin_ns == 100);
