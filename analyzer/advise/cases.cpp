@@ -231,10 +231,11 @@ std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const s
     const auto it = std::find_if(
         finding->evidence.begin(), finding->evidence.end(),
         [&, key = std::string_view(expression)](const auto& e) { return e.expression == key; });
-    if (it == finding->evidence.end() || !same_value(*it, want))
+    if (it == finding->evidence.end() || !same_value(*it, want)) {
       problems.push_back(
           {fmt::format("{}: expected another value of `{}`, found {}", at, shown(expression),
                        it == finding->evidence.end() ? "none" : it->value)});
+    }
   }
   return problems;
 }

@@ -111,6 +111,7 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   }
   std::sort(keys.begin(), keys.end());
   std::vector<Finding> sorted;
+  sorted.reserve(keys.size());
   for (const auto& [key, i] : keys) sorted.push_back(std::move(findings[i]));
   std::vector<Finding> out;
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));

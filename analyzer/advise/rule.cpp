@@ -41,10 +41,11 @@ class ShapeReader {
 
   void keys(const json& o, const std::string& pointer, const Words& known) {
     for (const auto& [key, value] : o.items()) {
-      if (std::find(known.begin(), known.end(), key) == known.end())
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
         problem(pointer.empty() ? "/" : pointer,
                 fmt::format("expected one of {}, found the key `{}`", fmt::join(known, " "),
                             shown(key)));
+      }
     }
   }
 
@@ -73,7 +74,7 @@ class ShapeReader {
 
   std::string choice(const json& o, const std::string& base, const char* key, const Words& known,
                      bool required) {
-    const std::string s = text(o, base, key, required ? 1 : 0);
+    std::string s = text(o, base, key, required ? 1 : 0);
     if (s.empty() || std::find(known.begin(), known.end(), s) != known.end()) return s;
     problem(base + "/" + key,
             fmt::format("expected one of {}, found `{}`", fmt::join(known, " "), shown(s)));
@@ -187,10 +188,11 @@ void check_causes(ShapeReader& in, const Rule& rule, const std::vector<FactColum
   for (const FactColumn& c : columns) {
     if (c.table != "fact_run" || c.column != "cause") continue;
     for (size_t i = 0; i < rule.causes.size(); ++i) {
-      if (std::find(c.allowed.begin(), c.allowed.end(), rule.causes[i]) == c.allowed.end())
+      if (std::find(c.allowed.begin(), c.allowed.end(), rule.causes[i]) == c.allowed.end()) {
         in.problem(
             fmt::format("/causes/{}", i),
             fmt::format("expected a value of fact_run.cause, found `{}`", shown(rule.causes[i])));
+      }
     }
   }
 }

@@ -138,11 +138,12 @@ std::vector<Error> check_links(const RuleSet& set) {
       const Rule* other = set.find(id);
       const bool back = other != nullptr && other != &rule &&
                         std::count(other->conflicts.begin(), other->conflicts.end(), rule.id) > 0;
-      if (!back)
+      if (!back) {
         problems.push_back(
             {fmt::format("{}: /conflicts: expected a rule that names this one in its "
                          "own conflicts, found `{}`",
                          rule.id, printable(id))});
+      }
     }
   }
   check_cycles(set, problems);

@@ -88,10 +88,11 @@ void check_structure(const std::vector<SqlToken>& tokens, std::vector<SqlProblem
   for (size_t i = 0; i < tokens.size(); ++i) {
     const SqlToken& t = tokens[i];
     const bool symbol = t.kind == SqlToken::Kind::symbol;
-    if (t.kind == SqlToken::Kind::word && is_query_word(t.text))
+    if (t.kind == SqlToken::Kind::word && is_query_word(t.text)) {
       out.push_back({t.at, fmt::format("expected a plain expression, found `{}`; compute it as a "
                                        "fact instead",
                                        lower(t.text))});
+    }
     if (symbol && t.text == "(") {
       const bool extreme = i > 0 && is_any_of(tokens[i - 1].text, {"min", "max"}) &&
                            tokens[i - 1].kind == SqlToken::Kind::word;
@@ -101,10 +102,11 @@ void check_structure(const std::vector<SqlToken>& tokens, std::vector<SqlProblem
         out.push_back({t.at, "expected one expression, found `)` without `(`"});
         return;
       }
-      if (open.back().needs_comma)
+      if (open.back().needs_comma) {
         out.push_back({open.back().at,
                        "expected two or more values in min() or max(), found one; "
                        "a single one folds all rows"});
+      }
       open.pop_back();
     } else if (symbol && t.text == ",") {
       if (open.empty()) out.push_back({t.at, "expected one expression, found `,`"});
