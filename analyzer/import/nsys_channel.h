@@ -39,7 +39,7 @@ class Channel {
   const Result<void>& outcome() const { return outcome_; }  // after pop() gave nullopt
 
  private:
-  static constexpr size_t kCapacity = 8;
+  static constexpr size_t kCapacity = 4;
   std::mutex mutex_;
   std::condition_variable room_, ready_;
   std::deque<Block> blocks_;

@@ -8,7 +8,7 @@
 namespace ws::nsys {
 namespace {
 
-constexpr size_t kBlockRows = 16 * 1024;
+constexpr size_t kBlockRows = 8 * 1024;
 
 // Collects rows and passes them on in blocks.
 template <class Row>
