@@ -16,7 +16,7 @@ build:
 
 ## make demo       builds and prints the report of a sample
 demo: build
-	build/release/bin/wallsight analyze samples/kineto/exposed_all_to_all/rank*.trace.json.gz
+	build/release/bin/wallsight analyze samples/kineto/dataloader/trace.json.gz
 
 ## make test       plain (warnings are errors) and ASan+UBSan build, all tests on both
 test:

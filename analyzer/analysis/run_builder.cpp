@@ -151,11 +151,23 @@ void number_hosts(std::vector<RankAnalysis>& ranks) {
   }
 }
 
+// Who said which rank it is, and which kinds of records a file lacks altogether.
+void note_sources(const RankAnalysis& rank, Notes& notes) {
+  const std::string file(file_of(rank.path));
+  if (rank.rank_source == RankSource::file_name) notes.add(NoteCode::rank_from_file_name, file);
+  if (rank.rank_source == RankSource::environment) notes.add(NoteCode::rank_from_environment, file);
+  const bool device_records = std::any_of(rank.devices.begin(), rank.devices.end(),
+                                          [](const DeviceAnalysis& d) { return d.ops > 0; });
+  if (device_records && !rank.has_api_records) notes.add(NoteCode::missing_api_records, file);
+  if (device_records && !rank.has_host_ranges) notes.add(NoteCode::no_host_ranges, file);
+}
+
 void gather_notes(RunAnalysis& run) {
   std::set<std::string> formats;
   int64_t world = 0, unsplit = 0;
   for (const RankAnalysis& rank : run.ranks) {
     formats.insert(rank.format);
+    note_sources(rank, run.notes);
     world = std::max<int64_t>(world, rank.world_size);
     run.notes.merge(rank.notes);
     for (const DeviceAnalysis& device : rank.devices)
@@ -170,6 +182,7 @@ void gather_notes(RunAnalysis& run) {
                   fmt::format("{} of {} ranks", recorded, world));
   if (unsplit > 0) run.notes.add(NoteCode::unsplit_collectives, {}, unsplit);
   if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
+  run.notes.add(NoteCode::what_if_not_available);
 }
 
 }  // namespace

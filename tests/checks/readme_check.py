@@ -17,6 +17,7 @@ for name, block in blocks:
     if (source / name).read_text(encoding="utf-8") != block:
         faults.append(f"the block that equals {name} differs from it")
 
+page = re.sub(r"```text\n.*?```\n", "", page, flags=re.S)
 verbs = set(re.findall(r"^\.PHONY: (.*)$", (source / "Makefile").read_text(), re.M)[0].split())
 faults += [f"make {verb} does not exist" for verb in sorted(set(re.findall(r"make (\w[\w-]*)", page)) - verbs)
            if re.search(rf"(`|^)make {verb}\b", page, re.M)]
