@@ -5,6 +5,7 @@
 
 #include "analysis/analyze_rank.h"
 #include "analysis/run_builder.h"
+#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -121,6 +122,7 @@ Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
   try {
     auto traces = read_file(path);
     if (!traces) return traces.error();
+    release_freed_memory();
     std::vector<RankAnalysis> out;
     for (Trace& trace : *traces) {
       const Trace one = std::move(trace);
