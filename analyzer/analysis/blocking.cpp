@@ -59,7 +59,7 @@ std::vector<TimeNs> not_blocking_communication(const Trace& trace, const HostSta
       follows = next < busy.size() ? launch_of(trace, busy[next].op) : NextCompute{};
     }
     const Interval early{busy[i].span.begin_ns, std::min(busy[i].span.end_ns, follows.launch_ns)};
-    if (early.length() <= 0 || follows.thread == kNoThread) continue;
+    if (follows.thread == kNoThread || early.length() <= 0) continue;
     for_each_clip(windows, early,
                   [&](size_t w, Interval part) { out[w] += own_work(host, follows.thread, part); });
   }
