@@ -1,0 +1,107 @@
+// Tested by: replay_test.cpp
+#include "analysis/what_if.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/what_if_changes.h"
+
+namespace ws {
+namespace {
+
+using change::bit;
+
+// Groups are the parts of ALGORITHMS 4 "Prices before shares", removed in one run.
+struct Combined {
+  std::string_view id, parts;
+};
+constexpr std::array<Combined, 4> kGroups = {{
+    {"communication_zero", "ep_zero+tp_zero+cp_zero+pp_zero+dp_zero+other_zero"},
+    {"memory_zero", "recompute_zero+offload_zero+alloc_zero"},
+    {"host_zero", "launch_zero+sync_zero+dataload_zero+gc_zero+copy_zero"},
+    {"imbalance_fixed", "straggler_fixed+experts_balanced"},
+}};
+
+constexpr std::array<std::string_view, 30> kIds = {
+    "ep_zero",          "ep_removed",         "tp_zero",     "tp_removed",
+    "dp_zero",          "dp_removed",         "pp_zero",     "pp_removed",
+    "cp_zero",          "cp_removed",         "network_x2",  "launch_zero",
+    "sync_zero",        "dataload_zero",      "alloc_zero",  "gc_zero",
+    "recompute_zero",   "offload_zero",       "copy_zero",   "straggler_fixed",
+    "experts_balanced", "dp_overlapped",      "gemm_x2",     "attention_x2",
+    "membound_x2",      "communication_zero", "memory_zero", "host_zero",
+    "imbalance_fixed",  "other_zero"};
+
+}  // namespace
+
+WhatIf::WhatIf(const ReplayGraph& graph, WhatIfContext context)
+    : graph_(graph), context_(std::move(context)) {
+  recorded_step_ns_ = std::max(1.0, graph_.mean_step_ns(graph_.run(graph_.recorded(true))));
+  bare_step_ns_ = graph_.mean_step_ns(graph_.run(graph_.recorded(false)));
+}
+
+bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) {
+  for (const CommKind kind :
+       {CommKind::ep, CommKind::tp, CommKind::cp, CommKind::pp, CommKind::dp, CommKind::other}) {
+    const std::string_view name = name_of(kind);
+    if (id.substr(0, name.size()) != name) continue;
+    if (id.substr(name.size()) == "_zero") return change::comm_zero(graph_, bit(kind), keep, s);
+    if (id.substr(name.size()) == "_removed")
+      return change::comm_removed(graph_, bit(kind), keep, s);
+  }
+  if (id == "network_x2") return change::network_faster(graph_, 2, keep, s);
+  if (id == "launch_zero") return change::launch_zero(graph_, keep, s);
+  if (id == "sync_zero") return change::sync_zero(graph_, s);
+  if (id == "alloc_zero") return change::alloc_zero(graph_, s);
+  if (id == "dataload_zero") return change::cover_zero(graph_, CoverKind::dataload, s);
+  if (id == "gc_zero") return change::cover_zero(graph_, CoverKind::gc, s);
+  if (id == "recompute_zero") return change::recompute_zero(graph_, s);
+  if (id == "offload_zero") return change::offload_zero(graph_, s);
+  if (id == "copy_zero") return change::copy_zero(graph_, s);
+  if (id == "straggler_fixed") return change::straggler_fixed(graph_, context_.late_ranks, keep, s);
+  if (id == "experts_balanced") return change::experts_balanced(graph_, keep, s);
+  if (id == "dp_overlapped") return change::dp_overlapped(graph_, keep, s);
+  if (id == "gemm_x2") return change::class_faster(graph_, OpClass::gemm, 2, s);
+  if (id == "attention_x2") return change::class_faster(graph_, OpClass::attention, 2, s);
+  if (id == "membound_x2") return change::class_faster(graph_, OpClass::membound, 2, s);
+  for (const Combined& g : kGroups) {
+    if (id == g.id) return apply(g.parts, keep, s);
+  }
+  return false;
+}
+
+bool WhatIf::apply(std::string_view id, bool keep, Scenario& s) {
+  bool any = false;
+  while (!id.empty()) {
+    const size_t plus = id.find('+');
+    any = apply_one(id.substr(0, plus), keep, s) || any;
+    id = plus == std::string_view::npos ? std::string_view() : id.substr(plus + 1);
+  }
+  return any;
+}
+
+std::optional<std::vector<TimeNs>> WhatIf::simulate(std::string_view id, bool keep_residuals) {
+  Scenario s = graph_.recorded(keep_residuals);
+  if (!apply(id, keep_residuals, s)) return std::nullopt;
+  return graph_.run(s);
+}
+
+std::optional<Gain> WhatIf::gain(std::string_view id) {
+  const auto kept = simulate(id, true);
+  if (!kept) return std::nullopt;
+  const auto bare = simulate(id, false);
+  const double a = (recorded_step_ns_ - graph_.mean_step_ns(*kept)) / recorded_step_ns_;
+  const double b = (bare_step_ns_ - graph_.mean_step_ns(*bare)) / recorded_step_ns_;
+  return Gain{std::min(a, b), std::max(a, b)};
+}
+
+std::vector<std::string> WhatIf::applicable() {
+  std::vector<std::string> out;
+  for (const std::string_view id : kIds) {
+    Scenario s = graph_.recorded(true);
+    if (apply(id, true, s)) out.emplace_back(id);
+  }
+  return out;
+}
+
+}  // namespace ws

@@ -1,0 +1,232 @@
+// Tested by: replay_test.cpp
+#include "analysis/what_if_changes.h"
+
+#include <algorithm>
+
+#include "analysis/contention.h"
+
+namespace ws::change {
+namespace {
+
+constexpr TimeNs kLongHostWorkNs = 1'000'000;  // longer host work is not the cost of one call (D)
+constexpr TimeNs kCallOverheadNs = 100'000;    // conservative: at most this per call goes (D)
+
+bool of_kind(const ReplayOp& o, KindSet kinds) {
+  return o.cls == OpClass::comm && (kinds & bit(o.kind)) != 0;
+}
+
+const ReplayOp* op_of(const ReplayGraph& g, uint32_t node) {
+  const Node& n = g.nodes()[node];
+  return n.kind == NodeKind::op ? &g.op(n) : nullptr;
+}
+
+// f(node row, op) -> new duration; true when any op was asked for.
+template <class Want, class Duration>
+bool set_ops(const ReplayGraph& g, Scenario& s, Want want, Duration duration) {
+  bool any = false;
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    const ReplayOp* o = op_of(g, i);
+    if (o == nullptr || !want(*o)) continue;
+    any = true;
+    s.duration_ns[i] = std::min(s.duration_ns[i], duration(s.duration_ns[i], *o));
+  }
+  return any;
+}
+
+template <class Visit>
+void each_edge(const ReplayGraph& g, Scenario& s, EdgeTag tag, Visit visit) {
+  for (uint32_t e = 0; e < g.edges().size(); ++e) {
+    if (g.edges()[e].tag == tag && s.lag_ns[e] != kDropped) visit(e, g.destination(e) / 2);
+  }
+}
+
+void lose_slowdown(const ReplayGraph& g, KindSet kinds, Scenario& s) {
+  const std::vector<TimeNs> alone = durations_alone(g, kinds);
+  for (size_t i = 0; i < alone.size(); ++i) {
+    if (alone[i] >= 0) s.duration_ns[i] = std::min(s.duration_ns[i], alone[i]);
+  }
+}
+
+bool comm_changed(const ReplayGraph& g, KindSet kinds, bool keep, TimeNs lag, Scenario& s) {
+  const bool any = set_ops(
+      g, s, [&](const ReplayOp& o) { return of_kind(o, kinds); },
+      [](TimeNs, const ReplayOp&) { return TimeNs{0}; });
+  if (!any) return false;
+  each_edge(g, s, EdgeTag::collective, [&](uint32_t e, uint32_t node) {
+    if (of_kind(*op_of(g, node), kinds)) s.lag_ns[e] = lag;
+  });
+  if (!keep) lose_slowdown(g, kinds, s);
+  return true;
+}
+
+}  // namespace
+
+bool comm_zero(const ReplayGraph& g, KindSet kinds, bool keep, Scenario& s) {
+  return comm_changed(g, kinds, keep, 0, s);
+}
+
+bool comm_removed(const ReplayGraph& g, KindSet kinds, bool keep, Scenario& s) {
+  return comm_changed(g, kinds, keep, kDropped, s);
+}
+
+bool network_faster(const ReplayGraph& g, int64_t factor, bool keep, Scenario& s) {
+  const bool any = set_ops(
+      g, s, [](const ReplayOp& o) { return o.cls == OpClass::comm; },
+      [&](TimeNs d, const ReplayOp&) { return d / factor; });
+  if (!any) return false;
+  const auto latency = keep ? transfer_latency(g) : decltype(transfer_latency(g)){};
+  each_edge(g, s, EdgeTag::collective, [&](uint32_t e, uint32_t node) {
+    const ReplayOp& o = *op_of(g, node);
+    const auto it = latency.find({o.kind, o.coll});
+    const TimeNs fixed = it == latency.end() ? 0 : std::min(s.lag_ns[e], it->second);
+    s.lag_ns[e] = fixed + (s.lag_ns[e] - fixed) / factor;
+  });
+  if (!keep) {  // less overlap, less slowdown
+    const std::vector<TimeNs> alone = durations_alone(g, kAllKinds);
+    for (uint32_t i = 0; i < alone.size(); ++i) {
+      if (alone[i] < 0) continue;
+      const TimeNs d = g.nodes()[i].duration_ns;
+      s.duration_ns[i] = std::min(s.duration_ns[i], d - (d - alone[i]) * (factor - 1) / factor);
+    }
+  }
+  return true;
+}
+
+bool launch_zero(const ReplayGraph& g, bool keep, Scenario& s) {
+  bool any = false;
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    const Node& n = g.nodes()[i];
+    if (n.kind == NodeKind::call &&
+        (n.state == HostState::launch || n.state == HostState::graph_launch ||
+         n.state == HostState::other)) {
+      s.duration_ns[i] = 0;
+      any = true;
+    }
+    if (n.bound_by == EdgeTag::launch) s.keep[i] = 0;  // a launch-bound start is what goes
+  }
+  each_edge(g, s, EdgeTag::thread, [&](uint32_t e, uint32_t node) {
+    TimeNs covered = 0;
+    for (TimeNs v : g.call(g.nodes()[node]).covered_ns) covered += v;
+    covered = std::min(covered, s.lag_ns[e]);
+    const TimeNs rest = s.lag_ns[e] - covered;
+    const TimeNs stays = rest > kLongHostWorkNs ? rest
+                         : keep                 ? std::max<TimeNs>(0, rest - kCallOverheadNs)
+                                                : 0;
+    s.lag_ns[e] = covered + stays;
+  });
+  each_edge(g, s, EdgeTag::launch, [&](uint32_t e, uint32_t) { s.lag_ns[e] = 0; });
+  return any;
+}
+
+namespace {
+
+// Calls of one state take no time and no longer wait for the device.
+bool calls_zero(const ReplayGraph& g, HostState state, Scenario& s) {
+  bool any = false;
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    if (g.nodes()[i].kind != NodeKind::call || g.nodes()[i].state != state) continue;
+    s.duration_ns[i] = 0;
+    s.keep[i] = 0;  // the wake-up goes with it
+    any = true;
+  }
+  each_edge(g, s, EdgeTag::sync, [&](uint32_t e, uint32_t node) {
+    if (g.nodes()[node].state == state) s.lag_ns[e] = kDropped;
+  });
+  return any;
+}
+
+}  // namespace
+
+bool sync_zero(const ReplayGraph& g, Scenario& s) { return calls_zero(g, HostState::sync, s); }
+bool alloc_zero(const ReplayGraph& g, Scenario& s) { return calls_zero(g, HostState::alloc, s); }
+
+bool cover_zero(const ReplayGraph& g, CoverKind kind, Scenario& s) {
+  bool any = false;
+  each_edge(g, s, EdgeTag::thread, [&](uint32_t e, uint32_t node) {
+    const TimeNs covered = g.call(g.nodes()[node]).covered_ns[static_cast<size_t>(kind)];
+    any = any || covered > 0;
+    s.lag_ns[e] -= std::min(s.lag_ns[e], covered);
+  });
+  return any;
+}
+
+bool recompute_zero(const ReplayGraph& g, Scenario& s) {
+  const auto flagged = [](const ReplayOp& o) { return (o.flags & kFlagRecompute) != 0; };
+  const bool any = set_ops(g, s, flagged, [](TimeNs, const ReplayOp&) { return TimeNs{0}; });
+  if (!any) return false;
+  for (uint32_t e = 0; e < g.edges().size(); ++e) {
+    const ReplayOp* o = op_of(g, g.destination(e) / 2);
+    if (o == nullptr || !flagged(*o) || s.lag_ns[e] == kDropped) continue;
+    const EdgeTag tag = g.edges()[e].tag;
+    if (tag == EdgeTag::collective) {
+      s.lag_ns[e] = kDropped;
+    } else if (tag == EdgeTag::stream || tag == EdgeTag::launch || tag == EdgeTag::event ||
+               tag == EdgeTag::overlap) {
+      s.lag_ns[e] = 0;
+    }
+  }
+  return true;
+}
+
+bool offload_zero(const ReplayGraph& g, Scenario& s) {
+  return set_ops(
+      g, s, [](const ReplayOp& o) { return (o.flags & kFlagOffload) != 0; },
+      [](TimeNs, const ReplayOp&) { return TimeNs{0}; });
+}
+
+bool copy_zero(const ReplayGraph& g, Scenario& s) {
+  return set_ops(
+      g, s, [](const ReplayOp& o) { return is_copy(o.cls) && (o.flags & kFlagOffload) == 0; },
+      [](TimeNs, const ReplayOp&) { return TimeNs{0}; });
+}
+
+bool class_faster(const ReplayGraph& g, OpClass cls, int64_t factor, Scenario& s) {
+  return set_ops(
+      g, s, [&](const ReplayOp& o) { return o.cls == cls; },
+      [&](TimeNs d, const ReplayOp&) { return d / factor; });
+}
+
+// The exchange may end as late as the step: its consumers no longer wait for it, while it still
+// takes its stream's time; what does not fit beside the step's compute stays exposed.
+bool dp_overlapped(const ReplayGraph& g, bool keep, Scenario& s) {
+  const KindSet dp = bit(CommKind::dp);
+  bool any = false;
+  std::vector<TimeNs> compute(g.ranks().size() * std::max<size_t>(1, g.step_count()), 0);
+  std::vector<TimeNs> traffic(compute.size(), 0);
+  const auto slot = [&](uint32_t node) {
+    const int32_t step = g.step_of(node);
+    return step < 0 ? compute.size()
+                    : g.nodes()[node].rank * std::max<size_t>(1, g.step_count()) +
+                          static_cast<size_t>(step);
+  };
+  std::vector<TimeNs> transfer(g.nodes().size(), 0);
+  each_edge(g, s, EdgeTag::collective,
+            [&](uint32_t e, uint32_t node) { transfer[node] = s.lag_ns[e]; });
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    const ReplayOp* o = op_of(g, i);
+    const size_t k = o == nullptr ? compute.size() : slot(i);
+    if (k >= compute.size()) continue;
+    if (is_compute(o->cls)) compute[k] += s.duration_ns[i];
+    if (of_kind(*o, dp)) traffic[k] += std::max(transfer[i], s.duration_ns[i]), any = true;
+  }
+  if (!any) return false;
+  // Share of a step's traffic that its compute can not cover; conservatively compute slows by a
+  // tenth.
+  const auto left = [&](size_t k) {
+    const auto room = static_cast<double>(compute[k]) * (keep ? 0.9 : 1.0);
+    return traffic[k] <= 0 ? 0.0 : std::max(0.0, 1.0 - room / static_cast<double>(traffic[k]));
+  };
+  for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+    const ReplayOp* o = op_of(g, i);
+    if (o == nullptr || !of_kind(*o, dp) || slot(i) >= compute.size()) continue;
+    s.duration_ns[i] = static_cast<TimeNs>(static_cast<double>(s.duration_ns[i]) * left(slot(i)));
+  }
+  each_edge(g, s, EdgeTag::collective, [&](uint32_t e, uint32_t node) {
+    if (of_kind(*op_of(g, node), dp) && slot(node) < compute.size()) {
+      s.lag_ns[e] = static_cast<TimeNs>(static_cast<double>(s.lag_ns[e]) * left(slot(node)));
+    }
+  });
+  return true;
+}
+
+}  // namespace ws::change

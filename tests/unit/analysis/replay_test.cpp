@@ -1,0 +1,224 @@
+// The dependency graph and its what-ifs: the checks of the reference, one by one; then exactness.
+#include <map>
+#include <random>
+
+#include "analysis/what_if.h"
+#include "analysis/what_if_changes.h"
+#include "support/catch.h"
+#include "support/scenario_trace.h"
+
+using namespace ws;
+using namespace ws::test;
+
+namespace {
+
+ScenarioCall call(TimeNs s, TimeNs e, std::optional<uint32_t> corr = {}, int64_t tid = 1,
+                  const char* name = "cudaLaunchKernel") {
+  ScenarioCall c;
+  c.s = s, c.e = e, c.corr = corr, c.tid = tid, c.name = name;
+  return c;
+}
+ScenarioOp op(uint32_t id, TimeNs s, TimeNs e, int64_t stream = 7, const char* cls = "gemm",
+              const char* kind = "other", bool launched = true) {
+  ScenarioOp o;
+  o.id = id, o.s = s, o.e = e, o.stream = stream, o.cls = cls, o.kind = kind;
+  if (launched) o.corr = id;
+  return o;
+}
+
+struct Built {
+  std::vector<ReplayRank> ranks;
+  std::vector<Instance> instances;
+  std::vector<CommIdentity> communicators;
+  ReplayGraph graph(GraphOptions options = {}) {
+    return ReplayGraph(ranks, Offsets(ranks.size(), 0), instances, communicators, options);
+  }
+};
+
+// One rank per input. With several, the comm ops of all ranks meet in order.
+Built build(const std::vector<ScenarioInput>& inputs) {
+  Built out;
+  out.communicators.push_back({"c", true, 0});
+  for (uint32_t r = 0; r < inputs.size(); ++r) {
+    const ScenarioTrace t(inputs[r]);
+    Labels labels;
+    labels.ops = t.labels;
+    std::vector<uint32_t> record_of_op(t.trace.ops.size(), kNoRow);
+    uint32_t record = 0;
+    for (size_t i = 0; i < record_of_op.size(); ++i) {
+      if (labels.ops.cls[i] != OpClass::comm) continue;
+      if (out.instances.size() <= record) out.instances.push_back({});
+      out.instances[record].members.push_back({r, record});
+      record_of_op[i] = record++;
+    }
+    out.ranks.push_back(
+        make_replay_rank(t.trace, labels, Constants{}, {-1'000'000, 1'000'000'000}, record_of_op));
+    out.ranks.back().rank = static_cast<int32_t>(r);
+  }
+  return out;
+}
+
+TimeNs price(const ReplayGraph& g, bool keep, const std::function<void(Scenario&)>& change) {
+  Scenario s = g.recorded(keep);
+  change(s);
+  return g.makespan(g.run(s));
+}
+TimeNs baseline(const ReplayGraph& g) {
+  return price(g, true, [](Scenario&) {});
+}
+
+}  // namespace
+
+TEST_CASE("communication that blocks is worth its time, hidden communication nothing") {
+  ScenarioInput one;
+  one.ops = {op(1, 5000, 15000), op(2, 15000, 25000, 20, "comm", "ep"), op(3, 25000, 40000)};
+  one.calls = {call(0, 1000, 1), call(1000, 2000, 2), call(2000, 3000, 3)};
+  Built b = build({one});
+  b.ranks[0].waits = {{0, 1}, {1, 2}};
+  const ReplayGraph g = b.graph();
+  CHECK(baseline(g) == 40000);
+  for (bool keep : {true, false}) {
+    // op 3 follows op 1 on its stream after one typical gap (1 us)
+    CHECK(price(g, keep, [&](Scenario& s) { change::comm_zero(g, change::kAllKinds, keep, s); }) ==
+          31000);
+    CHECK(price(g, keep, [&](Scenario& s) { change::network_faster(g, 2, keep, s); }) == 35000);
+  }
+  ScenarioInput hidden;
+  hidden.ops = {op(1, 0, 40000, 7, "gemm", "other", false),
+                op(2, 5000, 25000, 20, "comm", "dp", false)};
+  const ReplayGraph h = build({hidden}).graph();
+  CHECK(price(h, true, [&](Scenario& s) { change::comm_zero(h, change::kAllKinds, true, s); }) ==
+        40000);
+}
+
+TEST_CASE("a launch-bound run without launches is as long as its kernels and gaps") {
+  ScenarioInput in;
+  for (uint32_t i = 0; i < 5; ++i) {
+    in.ops.push_back(op(i, 20000 * i + 5000, 20000 * i + 8000, 7, "membound"));
+    in.calls.push_back(call(20000 * i, 20000 * i + 4000, i));
+  }
+  const ReplayGraph g = build({in}).graph();
+  CHECK(baseline(g) == 88000);
+  for (bool keep : {true, false}) {
+    CHECK(price(g, keep, [&](Scenario& s) { change::launch_zero(g, keep, s); }) == 19000);
+  }
+}
+
+TEST_CASE("host work: data loading, long lags and what a call may cost") {
+  ScenarioInput loader;
+  loader.ops = {op(1, 5000, 15000), op(2, 65000, 75000)};
+  loader.calls = {call(0, 1000, 1), call(60000, 61000, 2, 2)};
+  ScenarioRange range;
+  range.tid = 1, range.s = 2000, range.e = 58000, range.kind = "dataload";
+  loader.ranges = {range};
+  const ReplayGraph g = build({loader}).graph();
+  CHECK(baseline(g) == 75000);
+  for (bool keep : {true, false}) {
+    CHECK(price(g, keep, [&](Scenario& s) { change::cover_zero(g, CoverKind::dataload, s); }) ==
+          26000);
+  }
+  ScenarioInput long_work;
+  long_work.ops = {op(1, 5000, 15000), op(2, 12005000, 12015000)};
+  long_work.calls = {call(0, 1000, 1), call(12000000, 12001000, 2)};
+  const ReplayGraph h = build({long_work}).graph();
+  for (bool keep : {true, false}) {
+    CHECK(price(h, keep, [&](Scenario& s) { change::launch_zero(h, keep, s); }) == 12009000);
+  }
+  ScenarioInput middling;
+  middling.ops = {op(1, 5000, 15000), op(2, 406000, 416000)};
+  middling.calls = {call(0, 1000, 1), call(401000, 402000, 2)};
+  const ReplayGraph m = build({middling}).graph();
+  CHECK(price(m, true, [&](Scenario& s) { change::launch_zero(m, true, s); }) == 310000);
+  CHECK(price(m, false, [&](Scenario& s) { change::launch_zero(m, false, s); }) == 21000);
+}
+
+TEST_CASE("a removed sync leaves its order on the device, and the queue bounds the host") {
+  ScenarioInput in;
+  in.ops = {op(1, 5000, 30000, 20, "comm", "dp"), op(2, 36000, 46000)};
+  in.calls = {call(0, 1000, 1), call(1000, 31000, {}, 1, "cudaDeviceSynchronize"),
+              call(31000, 32000, 2)};
+  const ReplayGraph g = build({in}).graph();
+  CHECK(baseline(g) == 46000);
+  for (bool keep : {true, false}) {
+    CHECK(price(g, keep, [&](Scenario& s) { change::sync_zero(g, s); }) == 40000);
+  }
+  ScenarioInput queued;
+  queued.ops = {op(1, 5000, 15000), op(2, 15000, 25000), op(3, 35000, 45000)};
+  queued.calls = {call(0, 1000, 1), call(1000, 2000, 2),
+                  call(2000, 26000, {}, 1, "cudaStreamSynchronize"), call(30000, 31000, 3)};
+  GraphOptions shallow;
+  shallow.queue_depth = 1;
+  const ReplayGraph q = build({queued}).graph(shallow);
+  CHECK(baseline(q) == 45000);
+  CHECK(price(q, false, [&](Scenario& s) { change::sync_zero(q, s); }) == 36000);
+}
+
+TEST_CASE("a record and a wait before a launch tie it to compute") {
+  ScenarioInput in;
+  in.ops = {op(1, 5000, 25000), op(2, 26000, 30000, 20, "comm", "dp")};
+  in.calls = {call(0, 1000, 1), call(1000, 1500, {}, 1, "cudaEventRecord"),
+              call(1500, 2000, {}, 1, "cudaStreamWaitEvent"), call(2000, 3000, 2)};
+  const ReplayGraph g = build({in}).graph();
+  CHECK(g.inferred_edges() == 1);
+  CHECK(baseline(g) == 30000);
+  CHECK(price(g, true, [&](Scenario& s) { s.duration_ns[g.node_of_op(0, 0)] = 0; }) == 12000);
+}
+
+TEST_CASE("waiting for a late rank does not shrink with the network, fixing the rank ends it") {
+  ScenarioInput early, late;
+  early.ops = {op(1, 0, 10000, 7, "gemm", "other", false),
+               op(2, 10000, 24000, 20, "comm", "dp", false)};
+  late.ops = {op(1, 0, 20000, 7, "gemm", "other", false),
+              op(2, 20000, 24000, 20, "comm", "dp", false)};
+  Built b = build({early, late});
+  b.ranks[0].waits = b.ranks[1].waits = {{0, 1}};
+  const ReplayGraph g = b.graph();
+  CHECK(baseline(g) == 24000);
+  CHECK(price(g, true, [&](Scenario& s) { change::network_faster(g, 2, true, s); }) == 22000);
+  CHECK(price(g, true, [&](Scenario& s) { change::straggler_fixed(g, {1}, true, s); }) == 14000);
+  WhatIf what_if(g, {{1}});
+  CHECK(what_if.unexplained_share() == Approx(0).margin(1e-9));
+  const auto both = what_if.gain("straggler_fixed+dp_zero");
+  const auto one = what_if.gain("straggler_fixed");
+  REQUIRE(both);
+  REQUIRE(one);
+  CHECK(both->lo_share > one->lo_share);
+  CHECK_FALSE(what_if.gain("no_such_change"));
+  CHECK_FALSE(what_if.gain("ep_zero"));
+}
+
+TEST_CASE("replay with nothing changed reproduces every event time") {
+  std::mt19937 rng(20260301);
+  const auto pick = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
+  };
+  const char* classes[] = {"gemm", "attention", "membound", "comm", "h2d", "d2h", "d2d", "memset"};
+  const char* calls[] = {"cudaLaunchKernel", "cudaStreamSynchronize", "cudaMalloc",
+                         "cudaFree",         "cudaMemcpyAsync",       "cudaGraphLaunch",
+                         "cudaEventRecord",  "cudaStreamWaitEvent",   "cudaDeviceSynchronize"};
+  for (int round = 0; round < 500; ++round) {
+    std::vector<ScenarioInput> inputs(static_cast<size_t>(pick(1, 3)));
+    for (ScenarioInput& in : inputs) {
+      const auto n = static_cast<uint32_t>(pick(1, 25));
+      for (uint32_t i = 0; i < n; ++i) {
+        const TimeNs s = pick(0, 90000);
+        ScenarioOp o =
+            op(i, s, s + pick(0, 20000), pick(1, 3), classes[pick(0, 7)], "dp", pick(0, 4) > 0);
+        o.graph = pick(0, 5) == 0 ? 4 : 0;
+        o.recompute = pick(0, 9) == 0;
+        in.ops.push_back(o);
+        const TimeNs ls = s - pick(0, 30000);
+        in.calls.push_back(call(ls, ls + pick(0, 9000), i, pick(1, 2), calls[pick(0, 8)]));
+      }
+    }
+    const ReplayGraph g = build(inputs).graph();
+    const std::vector<TimeNs> t = g.run(g.recorded(true));
+    for (uint32_t i = 0; i < g.nodes().size(); ++i) {
+      REQUIRE(t[2 * i] == g.nodes()[i].start_ns);
+      REQUIRE(t[2 * i + 1] == g.nodes()[i].end_ns);
+    }
+    WhatIf what_if(g, {});
+    for (const std::string& id : what_if.applicable())
+      REQUIRE(what_if.simulate(id, true)->size() == t.size());
+  }
+}
