@@ -34,7 +34,8 @@ ReplayGraph::ReplayGraph(std::vector<ReplayRank> ranks, const Offsets& offsets,
     add_host_edges(r);
     add_device_edges(r, options.queue_depth);
     for (const auto& [producer, consumer] : ranks_[r].waits) {
-      add_edge(start_of(node_of_op(r, consumer)), end_of(node_of_op(r, producer)), 0, EdgeTag::event);
+      add_edge(start_of(node_of_op(r, consumer)), end_of(node_of_op(r, producer)), 0,
+               EdgeTag::event);
     }
     EventInference(*this, r, options.infer_events && ranks_[r].waits.empty()).run();
   }

@@ -62,9 +62,9 @@ struct ReplayRank {
   Constants constants;
   std::vector<std::string> names;
   std::vector<ReplayStream> streams;
-  std::vector<ReplayCall> calls;     // by begin; outermost only
-  std::vector<ReplayOp> ops;         // by begin
-  std::vector<uint32_t> launched;    // rows of ops, grouped by call
+  std::vector<ReplayCall> calls;   // by begin; outermost only
+  std::vector<ReplayOp> ops;       // by begin
+  std::vector<uint32_t> launched;  // rows of ops, grouped by call
   // Recorded event waits as (producer op, consumer op); when there are any, none are inferred.
   std::vector<std::pair<uint32_t, uint32_t>> waits;
   std::vector<Interval> host_steps;  // own clock, in order: the steps to price
