@@ -129,8 +129,7 @@ Result<void> write_outputs(const Report& report, const std::vector<Output>& outp
     const fs::path real = fs::weakly_canonical(o.path, ec);  // a link keeps pointing to its file
     const std::string path = ec ? o.path : real.string();
     files.push_back({path, is_special(path) ? "" : fmt::format("{}.{}.tmp", path, getpid())});
-    const auto ok =
-        write_text(files.back().part.empty() ? path : files.back().part, text.str(), o.path);
+    auto ok = write_text(files.back().part.empty() ? path : files.back().part, text.str(), o.path);
     if (!ok) {
       drop(files);
       return ok;

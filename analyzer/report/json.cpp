@@ -257,13 +257,20 @@ Json what_if_json(const Report& report) {
 Json finding_json(const ReportFinding& r) {
   const Finding& f = r.finding;
   Json evidence = Json::object();
-  for (const EvidenceValue& e : f.evidence)
-    evidence[e.expression] = e.number ? Json(*e.number) : Json(escape_text(e.value));
+  for (const EvidenceValue& e : f.evidence) {
+    Json& value = evidence[e.expression];
+    if (e.number) {
+      value = *e.number;
+    } else if (e.value != "unknown") {
+      value = escape_text(e.value);
+    }
+  }
   Json gain = nullptr;
-  if (f.gain_hi_share)
+  if (f.gain_hi_share) {
     gain = {{"lo_share", maybe(f.gain_lo_share)},
             {"hi_share", *f.gain_hi_share},
             {"basis", f.gain_basis}};
+  }
   Json actions = Json::array();
   for (const Action& a : f.actions)
     actions.push_back({{"framework", a.framework}, {"set", a.set}, {"to", a.to}, {"note", a.note}});

@@ -30,6 +30,7 @@ void print_table(const Table& table, std::ostream& out) {
   print_row(rule, out);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
+    cells.reserve(row.size());
     for (const std::string& c : row) cells.push_back(escape_markdown(c));
     print_row(cells, out);
   }

@@ -16,7 +16,9 @@ inline Finding firing(std::string rule, std::string title) {
   f.why = "the exchange is on the critical path";
   f.safety = "speed_only";
   f.clauses = {{"ep.exposed_share > 0.10", true, {}}};
-  f.evidence = {{"ep.exposed_share", "0.45", 0.45}, {"ep.main_op", "all_to_all", std::nullopt}};
+  f.evidence = {{"ep.exposed_share", "0.45", 0.45},
+                {"ep.main_op", "all_to_all", std::nullopt},
+                {"cfg.ep", "unknown", std::nullopt}};
   f.actions = {
       {"megatron_lm", "--moe-token-dispatcher-type", "flex", ""},
       {"megatron_lm", "--moe-flex-dispatcher-backend", "deepep", ""},

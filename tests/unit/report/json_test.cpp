@@ -76,6 +76,7 @@ TEST_CASE("numbers are the facts' numbers and unknown is null") {
   CHECK(json["collectives"][0]["bus_gbps"].is_null());
   CHECK(json["findings"][0]["evidence"]["ep.exposed_share"] == 0.45);
   CHECK(json["findings"][0]["evidence"]["ep.main_op"] == "all_to_all");
+  CHECK(json["findings"][0]["evidence"]["cfg.ep"].is_null());
   CHECK(json["findings"][2]["status"] == "unknown");
   CHECK(json["findings"][2]["missing"][0] == "fact_config.overlap_grad_reduce");
   CHECK(json["findings"].size() == 3);  // a rule that does not fire is not listed
