@@ -115,6 +115,11 @@ std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
   int64_t ops = 0, linked = 0, launches = 0, without_op = 0, spanning = 0;
   bool graphs = false;
   for (const RankAnalysis& rank : ranks) {
+    // Events stand in the file in no order of time, so a cut takes some out of every step.
+    if (rank.notes.count(NoteCode::truncated_file) > 0)
+      return NotEnough{Cause::records_lost,
+                       "the file is cut off: records behind the cut are missing in every step",
+                       how_to_record_gpu()};
     for (const DeviceAnalysis& device : rank.devices) {
       ops += device.evidence.step_ops;
       linked += device.evidence.step_ops_with_launch;

@@ -1,6 +1,7 @@
 // wallsight analyze: traces of one run in, facts, advice and reports out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 #include "analysis/analyze_rank.h"
@@ -158,6 +159,13 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
       for (RankAnalysis& rank : *file) ranks.push_back(std::move(rank));
     }
   }
+  const bool nothing_left = std::all_of(ranks.begin(), ranks.end(),
+                                        [](const RankAnalysis& r) { return r.devices.empty(); });
+  if (nothing_left && !(o.steps.empty() && o.time.empty()))
+    return Error{fmt::format(
+        "{}: expected a part of the recording with device records, found none in '{}'; analyze it "
+        "without this option to see its steps and times",
+        o.steps.empty() ? "--time" : "--step", o.steps.empty() ? o.time : o.steps)};
   const auto run = combine_ranks(std::move(ranks), request.run, std::move(notes));
   if (!run) return run.error();
   return write_facts(*run, *platforms, {o.show_names});

@@ -25,9 +25,8 @@ int64_t mean_int(const RunAnalysis& run, Get get) {
   for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
     sum += get(device);
   });
-  return run.means.devices.empty()
-             ? 0
-             : rounded(sum, static_cast<int64_t>(run.means.devices.size()));
+  return run.means.devices.empty() ? 0
+                                   : rounded(sum, static_cast<int64_t>(run.means.devices.size()));
 }
 
 template <class Get>
@@ -39,9 +38,7 @@ int64_t largest(const RunAnalysis& run, Get get) {
   return out;
 }
 
-std::optional<int64_t> positive(int64_t v) {
-  return v > 0 ? std::optional(v) : std::nullopt;
-}
+std::optional<int64_t> positive(int64_t v) { return v > 0 ? std::optional(v) : std::nullopt; }
 
 }  // namespace
 
@@ -69,10 +66,8 @@ Result<void> write_host(const Database& db, const FactInput& in) {
             count(&StepCounts::alloc_calls), positive(time(&StepCounts::mean_kernel_ns)),
             positive(time(&StepCounts::launch_spacing_ns)), known_time(&StepCounts::sync_host_ns),
             known_time(&StepCounts::run_ahead_p10_ns), positive(time(&StepCounts::host_marker_ns)),
-            devices ? std::optional(largest(run,
-                                            [](const DeviceAnalysis& d) {
-                                              return d.counts.steps_with_pause;
-                                            }))
+            devices ? std::optional(largest(
+                          run, [](const DeviceAnalysis& d) { return d.counts.steps_with_pause; }))
                     : std::nullopt);
   return table.result();
 }
@@ -99,11 +94,13 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
   const auto devices = static_cast<int64_t>(run.means.devices.size());
   if (devices > 0) staging = rounded(staging, devices);
   const bool counted_only = p[Leaf::recompute] == 0 && estimated > 0;
-  const double pageable = mean_real(run, [](const DeviceAnalysis& d) {
-                            return d.counts.pageable_copies;
-                          }).value_or(0);
+  const double pageable =
+      mean_real(run, [](const DeviceAnalysis& d) { return d.counts.pageable_copies; }).value_or(0);
   const TimeNs exposed = p[Leaf::copy_h2d] + p[Leaf::copy_d2h] + staging;
   const TimeNs pageable_ns = mean(&MemoryRow::pageable_ns);
+  const TimeNs copies_ns = mean(&MemoryRow::h2d_ns) + mean(&MemoryRow::d2h_ns);
+  // Pinned copies beside the pageable ones keep their part of the exposed time.
+  const double pageable_part = copies_ns > 0 ? std::min(1.0, ratio(pageable_ns, copies_ns)) : 1.0;
   const int64_t pageable_bytes = mean(&MemoryRow::pageable_bytes);
   FactTable table(db, "fact_memory");
   table.row(
@@ -117,7 +114,7 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
       mean(&MemoryRow::offload_bytes), ratio(p[Leaf::idle_alloc], step),
       mean(&MemoryRow::h2d_bytes), mean(&MemoryRow::d2h_bytes), ratio(p[Leaf::copy_h2d], step),
       ratio(p[Leaf::copy_d2h], step), pageable, pageable_bytes,
-      pageable > 0 ? ratio(exposed, step) : 0.0,
+      pageable > 0 ? pageable_part * ratio(exposed, step) : 0.0,
       pageable_ns > 0 ? std::optional(ratio(pageable_bytes, pageable_ns)) : std::nullopt);
   return table.result();
 }
