@@ -76,6 +76,21 @@ std::string share_words(const Report& report, std::optional<double> lo, std::opt
   return fmt::format("{} of the {}", percent_range(*lo, *hi), step_word(report));
 }
 
+// Without a cause, the largest part of the lost time says at least where to look.
+std::string cause_words(const Report& report) {
+  const ReportVerdict& v = report.verdict;
+  const std::string cause(phrase_of_cause(v.cause));
+  if (v.cause != "unknown") return cause;
+  if (v.kind == "insufficient") return "too much of the step is not explained";
+  if (v.loss == "communication") return "collectives of unknown groups";
+  for (const WhereRow& row : report.where.rows) {
+    if (v.loss && row.group == phrase_of_loss(*v.loss) && !row.details.empty()) {
+      return fmt::format("{} ({})", row.details.front().first, cause);
+    }
+  }
+  return cause;
+}
+
 const ReportLoss* loss_of(const Report& report, const std::string& loss) {
   for (const ReportLoss& l : report.losses) {
     if (l.loss == loss) return &l;
@@ -132,7 +147,7 @@ void add_where_table(Report& report) {
 
 void add_headline(Report& report) {
   ReportVerdict& v = report.verdict;
-  const std::string_view cause = phrase_of_cause(v.cause);
+  const std::string cause = cause_words(report);
   if (v.kind == "insufficient") {
     const bool no_step = v.cause == "too_few_steps" && report.whole_window;
     v.headline =

@@ -70,6 +70,17 @@ TEST_CASE("the verdict in words") {
   const struct {
     const char *sql, *headline;
   } rows[] = {
+      {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'host_sync'",
+       "compute and host wall: host synchronisation; the host takes 45.0 % of the step"},
+      {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'unknown'",
+       "compute and host wall: launch calls (cause not known); the host takes 45.0 % of the step"},
+      {"UPDATE fact_run SET loss = 'bubble', cause = 'unknown'",
+       "communication wall: cause not known; the pipeline bubble takes 45.0 % of the step"},
+      {"UPDATE fact_run SET cause = 'unknown'",
+       "communication wall: collectives of unknown groups; communication takes 45.0 % of the step"},
+      {"UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL, cause = "
+       "'unknown'",
+       "not enough evidence: too much of the step is not explained"},
       {"SELECT 1", "communication wall: EP all-to-all; communication takes 45.0 % of the step"},
       {"UPDATE fact_run SET share_lo = 0.3",
        "communication wall: EP all-to-all; communication takes 30.0 to 45.0 % of the step"},
