@@ -16,7 +16,6 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-OFFICIAL = ROOT / ".." / "shared" / "bench"
 
 
 def measured(command):
@@ -37,22 +36,22 @@ def make(command, path):
         part.rename(path)
 
 
-def official_programs(data):
-    """Builds ../shared/bench into data; None when it is not there or does not build."""
-    if not (OFFICIAL / "floor.cpp").exists():
+def reference_programs(sources, data):
+    """Builds the reference generator and floor into data; None when they are not there or do not build."""
+    if not (sources / "floor.cpp").exists():
         return None
     for name in ("gen_traces", "floor"):
         if (data / name).exists():
             continue
-        built = subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-w", OFFICIAL / f"{name}.cpp", "-o", data / name,
+        built = subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-w", sources / f"{name}.cpp", "-o", data / name,
                                 "-lsimdjson", "-lz", "-ldeflate", "-lisal", "-lsqlite3", "-lpthread"], stderr=subprocess.PIPE)
         if built.returncode != 0:
-            print(f"bench: ../shared/bench/{name}.cpp does not build here (libdeflate-dev?): left out", file=sys.stderr)
+            print(f"bench: {sources}/{name}.cpp does not build here (libdeflate-dev?): left out", file=sys.stderr)
             return None
     return data / "gen_traces", data / "floor"
 
 
-def works(tools, data, scale):
+def works(tools, data, scale, reference):
     """(title, file, floor command, ratio budget or None, MB budget or None)."""
     million = 1_000_000 // scale
     out = []
@@ -63,9 +62,9 @@ def works(tools, data, scale):
     path = data / f"own_{5 * million}.sqlite"
     make([tools / "make_big", "nsys", str(5 * million)], path)
     out.append((f"own: nsys, {5 * million:,} kernels", path, [tools / "floor", "nsys", path], 1.3, 1024))
-    official = official_programs(data)
-    if official:
-        generate, floor = official
+    programs = reference_programs(reference, data)
+    if programs:
+        generate, floor = programs
         for millions, budget, memory in ((1, 1.5, 250), (5, None, None)):
             plain, path = data / f"ref_{millions * million}.json", data / f"ref_{millions * million}.json.gz"
             if not path.exists():
@@ -85,6 +84,7 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--reference", type=pathlib.Path, default=ROOT / ".." / "shared" / "bench")
     args = parser.parse_args()
     runs, scale = (3, 10) if args.quick else (args.runs, 1)
     data = args.tools.parent / "data"
@@ -93,7 +93,7 @@ def main():
     print(f"{os.cpu_count()} x {model}, load {os.getloadavg()[0]:.1f}, medians of {runs}\n")
     print("| work | wallsight s | floor s | ratio | budget | peak MB | budget | min..max s |\n|---|---|---|---|---|---|---|---|")
     missed, seconds = [], {}
-    for title, path, floor, ratio_budget, memory_budget in works(args.tools, data, scale):
+    for title, path, floor, ratio_budget, memory_budget in works(args.tools, data, scale, args.reference):
         ours, theirs, peak = [], [], 0
         for _ in range(runs):
             took, memory = measured([args.wallsight, "analyze", path, "--no-what-if"])
