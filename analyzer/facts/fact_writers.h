@@ -13,17 +13,18 @@ struct FactInput {
   RunEvidence evidence;
 };
 
-Result<void> write_run(const Database& db, const FactInput& in);         // fact_run, fact_source
-Result<void> write_config(const Database& db, const FactInput& in);      // fact_config
-Result<void> write_ranks(const Database& db, const FactInput& in);       // fact_rank, fact_rank_leaf
-Result<void> write_steps(const Database& db, const FactInput& in);       // fact_step, fact_step_leaf
-Result<void> write_losses(const Database& db, const FactInput& in);      // fact_leaf, fact_loss, texts
-Result<void> write_kernels(const Database& db, const FactInput& in);     // fact_kernel, its classes
-Result<void> write_collectives(const Database& db, const FactInput& in); // fact_collective, fact_comm
-Result<void> write_idle(const Database& db, const FactInput& in);        // fact_idle
-Result<void> write_host(const Database& db, const FactInput& in);        // fact_host
-Result<void> write_memory(const Database& db, const FactInput& in);      // fact_memory
-Result<void> write_notes(const Database& db, const FactInput& in);       // fact_note
+Result<void> write_run(const Database& db, const FactInput& in);      // fact_run, fact_source
+Result<void> write_config(const Database& db, const FactInput& in);   // fact_config
+Result<void> write_ranks(const Database& db, const FactInput& in);    // fact_rank, fact_rank_leaf
+Result<void> write_steps(const Database& db, const FactInput& in);    // fact_step, fact_step_leaf
+Result<void> write_losses(const Database& db, const FactInput& in);   // fact_leaf, fact_loss, texts
+Result<void> write_kernels(const Database& db, const FactInput& in);  // fact_kernel, its classes
+Result<void> write_collectives(const Database& db,
+                               const FactInput& in);                 // fact_collective, fact_comm
+Result<void> write_idle(const Database& db, const FactInput& in);    // fact_idle
+Result<void> write_host(const Database& db, const FactInput& in);    // fact_host
+Result<void> write_memory(const Database& db, const FactInput& in);  // fact_memory
+Result<void> write_notes(const Database& db, const FactInput& in);   // fact_note
 
 // f(rank, device, its means) for every device in the means.
 template <class F>

@@ -25,9 +25,10 @@ Result<Platforms> Platforms::load(const std::string& path) {
     }
     return out;
   } catch (const nlohmann::json::exception& e) {
-    return Error{fmt::format("{}: expected a list of platforms, found other JSON ({}); "
-                             "restore the file that came with the program",
-                             path, e.what())};
+    return Error{
+        fmt::format("{}: expected a list of platforms, found other JSON ({}); "
+                    "restore the file that came with the program",
+                    path, e.what())};
   }
 }
 

@@ -15,8 +15,7 @@ using Key = std::tuple<std::string, size_t, CollectiveOp, int64_t>;  // group, k
 TimeNs exposed(const CollectiveRow& row) { return row.wait_ns + row.transfer_ns + row.unsplit_ns; }
 
 void add(CollectiveRow& to, const CollectiveRow& from) {
-  if (from.count > 0)
-    to.min_ns = to.count == 0 ? from.min_ns : std::min(to.min_ns, from.min_ns);
+  if (from.count > 0) to.min_ns = to.count == 0 ? from.min_ns : std::min(to.min_ns, from.min_ns);
   to.count += from.count;
   to.total_ns += from.total_ns;
   to.wait_ns += from.wait_ns;
@@ -51,18 +50,19 @@ struct KindSum {
 Result<void> write_collectives(const Database& db, const FactInput& in) {
   std::map<Key, CollectiveRow> merged;
   std::array<KindSum, kCommRowCount> kinds;
-  for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
-                              const DeviceMeans&) {
-    for (const CollectiveRow& row : device.collectives) {
-      add(merged[{row.group, kind_row(row), row.op, row.bytes}], row);
-      KindSum& kind = kinds[kind_row(row)];
-      kind.count += row.count;
-      kind.exposed_by_op[row.op] += exposed(row);
-    }
-    for (size_t k = 0; k < kCommRowCount; ++k) kinds[k].total_ns += device.comm_by_kind[k].total_ns;
-    for (const Communicator& c : rank.communicators)
-      if (c.guessed) kinds[static_cast<size_t>(c.kind)].guessed = true;
-  });
+  for_each_device(in.run,
+                  [&](const RankAnalysis& rank, const DeviceAnalysis& device, const DeviceMeans&) {
+                    for (const CollectiveRow& row : device.collectives) {
+                      add(merged[{row.group, kind_row(row), row.op, row.bytes}], row);
+                      KindSum& kind = kinds[kind_row(row)];
+                      kind.count += row.count;
+                      kind.exposed_by_op[row.op] += exposed(row);
+                    }
+                    for (size_t k = 0; k < kCommRowCount; ++k)
+                      kinds[k].total_ns += device.comm_by_kind[k].total_ns;
+                    for (const Communicator& c : rank.communicators)
+                      if (c.guessed) kinds[static_cast<size_t>(c.kind)].guessed = true;
+                  });
   std::vector<std::pair<Key, CollectiveRow>> rows(merged.begin(), merged.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::make_pair(exposed(a.second), a.second.total_ns) >
@@ -92,12 +92,11 @@ Result<void> write_collectives(const Database& db, const FactInput& in) {
       most = ns;
       main_op = name_of(op);
     }
-    comm.row(kind_name(k), main_op, ratio(kinds[k].count, std::max<int64_t>(1, in.run.means.counted)),
-             ratio(total, step), ratio(charged, step), ratio(mean[first], step),
-             ratio(mean[first + 1], step), ratio(mean[first + 2], step),
-             ratio(total - charged, step),
-             total > 0 ? std::optional(ratio(total - charged, total)) : std::nullopt,
-             kinds[k].guessed);
+    comm.row(
+        kind_name(k), main_op, ratio(kinds[k].count, std::max<int64_t>(1, in.run.means.counted)),
+        ratio(total, step), ratio(charged, step), ratio(mean[first], step),
+        ratio(mean[first + 1], step), ratio(mean[first + 2], step), ratio(total - charged, step),
+        total > 0 ? std::optional(ratio(total - charged, total)) : std::nullopt, kinds[k].guessed);
   }
   if (auto ok = table.result(); !ok) return ok;
   return comm.result();

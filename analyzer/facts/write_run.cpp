@@ -154,30 +154,29 @@ Result<void> write_run(const Database& db, const FactInput& in) {
   std::optional<std::string> where_ranks = joined(ranks);
   if (where_ranks) std::erase(*where_ranks, ' ');
   const std::string_view framework = facts.framework;
-  const bool told = framework == "pytorch" || framework == "megatron_lm" ||
-                    framework == "megatron_bridge";
+  const bool told =
+      framework == "pytorch" || framework == "megatron_lm" || framework == "megatron_bridge";
   FactTable table(db, "fact_run");
-  table.row(
-      run_id(in.run), WS_VERSION, in.run.ranks.size(), means.devices.size(),
-      known(facts.world_size > 0, facts.world_size), v.single_rank_of_job,
-      known(!facts.gpu.empty(), facts.gpu), known(capacity > 0, capacity),
-      platform == nullptr ? std::nullopt : std::optional(platform->key), known(told, framework),
-      name_of(facts.origin), window_name(in.run.step_window),
-      stepped ? e.complete_steps : (devices ? int64_t{0} : facts.host_steps),
-      stepped ? facts.steady : int64_t{0}, known(devices, step), known(stepped, e.median_ns),
-      known(stepped, e.min_ns), known(stepped, e.max_ns), known(stepped, e.spread_share),
-      critical_rank(means), known(!in.run.selection.empty(), in.run.selection), name_of(v.kind),
-      v.loss ? std::optional(name_of(*v.loss)) : std::nullopt,
-      v.wall ? std::optional(name_of(*v.wall)) : std::nullopt, name_of(v.cause),
-      name_of(v.confidence), known(judged, v.share_lo), known(judged, v.share_hi),
-      v.price ? std::optional(v.price->lo) : std::nullopt,
-      v.price ? std::optional(v.price->hi) : std::nullopt,
-      v.also ? std::optional(name_of(*v.also)) : std::nullopt,
-      known(v.also.has_value(), name_of(v.also_cause)), where_ranks, joined(v.where_steps),
-      share(Leaf::gemm, Leaf::recompute), share(Leaf::comm_tp_wait, Leaf::comm_other_unsplit),
-      share(Leaf::copy_h2d, Leaf::copy_offload), share(Leaf::idle_launch, Leaf::idle_unknown),
-      share(Leaf::idle_unknown, Leaf::idle_unknown), known(devices, e.profiler_share),
-      v.latent_memory_wall);
+  table.row(run_id(in.run), WS_VERSION, in.run.ranks.size(), means.devices.size(),
+            known(facts.world_size > 0, facts.world_size), v.single_rank_of_job,
+            known(!facts.gpu.empty(), facts.gpu), known(capacity > 0, capacity),
+            platform == nullptr ? std::nullopt : std::optional(platform->key),
+            known(told, framework), name_of(facts.origin), window_name(in.run.step_window),
+            stepped ? e.complete_steps : (devices ? int64_t{0} : facts.host_steps),
+            stepped ? facts.steady : int64_t{0}, known(devices, step), known(stepped, e.median_ns),
+            known(stepped, e.min_ns), known(stepped, e.max_ns), known(stepped, e.spread_share),
+            critical_rank(means), known(!in.run.selection.empty(), in.run.selection),
+            name_of(v.kind), v.loss ? std::optional(name_of(*v.loss)) : std::nullopt,
+            v.wall ? std::optional(name_of(*v.wall)) : std::nullopt, name_of(v.cause),
+            name_of(v.confidence), known(judged, v.share_lo), known(judged, v.share_hi),
+            v.price ? std::optional(v.price->lo) : std::nullopt,
+            v.price ? std::optional(v.price->hi) : std::nullopt,
+            v.also ? std::optional(name_of(*v.also)) : std::nullopt,
+            known(v.also.has_value(), name_of(v.also_cause)), where_ranks, joined(v.where_steps),
+            share(Leaf::gemm, Leaf::recompute), share(Leaf::comm_tp_wait, Leaf::comm_other_unsplit),
+            share(Leaf::copy_h2d, Leaf::copy_offload), share(Leaf::idle_launch, Leaf::idle_unknown),
+            share(Leaf::idle_unknown, Leaf::idle_unknown), known(devices, e.profiler_share),
+            v.latent_memory_wall);
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

@@ -72,9 +72,9 @@ Result<void> write_kernels(const Database& db, const FactInput& in) {
   std::map<std::string, ClassSum> classes;
   FactTable kernels(db, "fact_kernel"), table(db, "fact_kernel_class");
   for (const MergedKernel& k : merged_kernels(in.run)) {
-    kernels.row(k.name, k.cls, k.count, k.total_ns, rounded(k.total_ns, std::max<int64_t>(1, k.count)),
-                weighted(k.p50, 50), weighted(k.p99, 99), ratio(k.total_ns, all_ns),
-                k.unclassified);
+    kernels.row(k.name, k.cls, k.count, k.total_ns,
+                rounded(k.total_ns, std::max<int64_t>(1, k.count)), weighted(k.p50, 50),
+                weighted(k.p99, 99), ratio(k.total_ns, all_ns), k.unclassified);
     classes[k.cls].count += k.count;
     classes[k.cls].total_ns += k.total_ns;
   }
@@ -92,18 +92,18 @@ Result<void> write_kernels(const Database& db, const FactInput& in) {
 Result<void> write_idle(const Database& db, const FactInput& in) {
   constexpr auto kFirst = static_cast<size_t>(Leaf::idle_launch);
   std::array<MergedIdle, kLeafCount - kFirst> merged{};
-  for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
-                              const DeviceMeans&) {
-    for (const IdleRow& row : device.idle) {
-      MergedIdle& out = merged[static_cast<size_t>(row.leaf) - kFirst];
-      out.count += row.count;
-      const TimeNs length = row.largest.length();
-      if (length == 0 || (out.largest != nullptr && out.largest->largest.length() >= length))
-        continue;
-      out.largest = &row;
-      out.rank = rank.rank;
-    }
-  });
+  for_each_device(
+      in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device, const DeviceMeans&) {
+        for (const IdleRow& row : device.idle) {
+          MergedIdle& out = merged[static_cast<size_t>(row.leaf) - kFirst];
+          out.count += row.count;
+          const TimeNs length = row.largest.length();
+          if (length == 0 || (out.largest != nullptr && out.largest->largest.length() >= length))
+            continue;
+          out.largest = &row;
+          out.rank = rank.rank;
+        }
+      });
   FactTable table(db, "fact_idle");
   for (size_t i = 0; i < merged.size(); ++i) {
     const Leaf leaf = leaf_at(kFirst + i);

@@ -24,7 +24,9 @@ std::vector<uint32_t> time_order(const std::vector<TimeNs>& begin_ns,
   runs.push_back(begin_ns.size());
   std::vector<uint32_t> order(begin_ns.size());
   std::iota(order.begin(), order.end(), 0u);
-  const auto at = [&](size_t run) { return order.begin() + static_cast<std::ptrdiff_t>(runs[run]); };
+  const auto at = [&](size_t run) {
+    return order.begin() + static_cast<std::ptrdiff_t>(runs[run]);
+  };
   if (runs.size() > order.size() / 16 + 3) {  // hardly any order: sorting is cheaper
     std::sort(order.begin(), order.end(), less);
     return order;
