@@ -28,7 +28,7 @@ cmake --build "$arm/build" -j "$jobs"
 if command -v qemu-aarch64 >/dev/null && [ -x build/release/bin/wallsight ]; then
   sample=samples/kineto/healthy/trace.json.gz
   qemu-aarch64 -L /usr/aarch64-linux-gnu \
-    -E LD_LIBRARY_PATH="$root/usr/lib/aarch64-linux-gnu:$root/lib/aarch64-linux-gnu" \
+    -E LD_LIBRARY_PATH="$root/usr/lib/aarch64-linux-gnu:$root/lib/aarch64-linux-gnu" -E WALLSIGHT_DATA="$PWD" \
     "$arm/build/bin/wallsight" analyze "$sample" > "$arm/report.arm"
   build/release/bin/wallsight analyze "$sample" > "$arm/report.host"
   cmp "$arm/report.arm" "$arm/report.host"
