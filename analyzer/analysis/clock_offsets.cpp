@@ -8,15 +8,10 @@
 #include <numeric>
 #include <tuple>
 
+#include "analysis/median.h"
+
 namespace ws {
 namespace {
-
-TimeNs median(std::vector<TimeNs>& v) {
-  const auto mid = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  if (v.size() % 2 == 1) return *mid;
-  return std::midpoint(*std::max_element(v.begin(), mid), *mid);
-}
 
 const CommRecord& record_of(const CommSet& set, const Member& m) {
   return set.ranks[m.rank].records[m.record];
@@ -160,13 +155,13 @@ MedianFit fit_medians(const CommSet& set, const std::vector<Instance>& instances
           if (m.rank == r) own = record_of(set, m).end_ns;
           if (fit.offsets[m.rank]) known.push_back(record_of(set, m).end_ns - *fit.offsets[m.rank]);
         }
-        if (!known.empty()) apart.push_back(own - median(known));
+        if (!known.empty()) apart.push_back(own - median_of(known));
       }
       if (apart.empty()) continue;
-      const TimeNs offset = median(apart);
+      const TimeNs offset = median_of(apart);
       for (TimeNs& v : apart) v = v > offset ? v - offset : offset - v;
       fit.offsets[r] = offset;
-      fit.residual_ns[r] = median(apart);
+      fit.residual_ns[r] = median_of(apart);
       fit.samples[r] = static_cast<int64_t>(apart.size());
       progress = true;
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/median.h"
+
 namespace ws {
 namespace {
 
@@ -35,13 +37,6 @@ TimeNs overlap(const std::vector<Interval>& u, Interval x) {
     sum += std::min(it->end_ns, x.end_ns) - std::max(it->begin_ns, x.begin_ns);
   }
   return sum;
-}
-
-template <class T>
-T median_of(std::vector<T>& v) {
-  const auto mid = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return v.size() % 2 == 1 ? *mid : (*std::max_element(v.begin(), mid) + *mid) / 2;
 }
 
 struct Samples {

@@ -58,7 +58,7 @@ bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) {
   if (id == "recompute_zero") return change::recompute_zero(graph_, s);
   if (id == "offload_zero") return change::offload_zero(graph_, s);
   if (id == "copy_zero") return change::copy_zero(graph_, s);
-  if (id == "straggler_fixed") return change::straggler_fixed(graph_, context_.late_ranks, keep, s);
+  if (id == "straggler_fixed") return change::straggler_fixed(graph_, context_.late_ranks, s);
   if (id == "experts_balanced") return change::experts_balanced(graph_, keep, s);
   if (id == "dp_overlapped") return change::dp_overlapped(graph_, keep, s);
   if (id == "gemm_x2") return change::class_faster(graph_, OpClass::gemm, 2, s);

@@ -27,8 +27,7 @@ bool recompute_zero(const ReplayGraph& g, Scenario& s);
 bool offload_zero(const ReplayGraph& g, Scenario& s);
 bool copy_zero(const ReplayGraph& g, Scenario& s);
 bool class_faster(const ReplayGraph& g, OpClass cls, int64_t factor, Scenario& s);
-bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, bool keep,
-                     Scenario& s);
+bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, Scenario& s);
 bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s);
 // Gradient and parameter collectives run beside any independent compute of their step.
 bool dp_overlapped(const ReplayGraph& g, bool keep, Scenario& s);

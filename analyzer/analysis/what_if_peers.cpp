@@ -5,16 +5,12 @@
 #include <string>
 #include <unordered_map>
 
+#include "analysis/median.h"
+
 #include "analysis/what_if_changes.h"
 
 namespace ws::change {
 namespace {
-
-TimeNs median_of(std::vector<TimeNs>& v) {
-  const auto mid = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return v.size() % 2 == 1 ? *mid : (*std::max_element(v.begin(), mid) + *mid) / 2;
-}
 
 // Names of all ranks as common numbers.
 class CommonNames {
@@ -110,9 +106,7 @@ TimeNs host_lag(const ReplayGraph& g, uint32_t node, uint32_t* edge) {
 
 }  // namespace
 
-bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, bool keep,
-                     Scenario& s) {
-  (void)keep;
+bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, Scenario& s) {
   if (late.empty() || g.ranks().size() < 2) return false;
   const auto is_late = [&](uint32_t rank) {
     return std::find(late.begin(), late.end(), rank) != late.end();

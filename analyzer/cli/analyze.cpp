@@ -39,7 +39,8 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
                  "traces; all ranks of one run")
       ->required();
   app.add_option("-o", o.database, "write the facts to this fact database")->type_name("run.wsdb");
-  app.add_option("--config", o.config, "run configuration")->type_name("FILE");
+  app.add_option("--config", o.config, "run configuration; not read by this version")
+      ->type_name("FILE");
   app.add_option("--step", o.steps, "only these steps: 5 or 3:7 (both included)")
       ->type_name("RANGE");
   app.add_option("--rank", o.ranks, "only these ranks: 0,3-5")->type_name("LIST");
@@ -54,7 +55,7 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
       ->type_name("device|host|whole");
   app.add_option("--step-range", o.step_range, "name of the host range that is one step")
       ->type_name("NAME");
-  app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains");
+  app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains (this version makes none)");
   app.add_option("--threads", o.threads, "files read at once, default 2")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
