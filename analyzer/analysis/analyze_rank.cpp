@@ -9,6 +9,7 @@
 #include "analysis/label_ops.h"
 #include "analysis/memory_summary.h"
 #include "analysis/recompute.h"
+#include "analysis/replay_steps.h"
 #include "analysis/step_counts.h"
 #include "base/text.h"
 
@@ -119,6 +120,19 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
   return out;
 }
 
+std::optional<ReplayRank> replay_of(const Trace& trace, const Labels& labels,
+                                    const RankAnalysis& rank, const StepsResult& found,
+                                    const StepOptions& options) {
+  std::vector<DeviceSteps> devices;
+  for (size_t d = 0, next = 0; d < found.by_device.size() && next < rank.devices.size(); ++d) {
+    const DeviceAnalysis& analyzed = rank.devices[next];
+    if (trace.devices[d].ordinal != analyzed.device) continue;
+    devices.push_back({DeviceId{static_cast<uint32_t>(d)}, analyzed.constants, &analyzed.steps});
+    ++next;
+  }
+  return replay_of_steps(trace, labels, devices, found.host_steps, options.replay_ops, {});
+}
+
 void note_faults(const RankAnalysis& rank, Notes& notes) {
   for (const DeviceAnalysis& device : rank.devices) {
     if (device.launches_without_op > 0 &&
@@ -149,6 +163,7 @@ RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
                                            std::move(steps.by_device[d]), out.notes));
   out.host_steps = static_cast<int64_t>(steps.host_steps.size());
   out.config = config_seen(trace, labels, classes);
+  if (options.replay_ops > 0) out.replay = replay_of(trace, labels, out, steps, options);
   out.communicators = std::move(labels.communicators);
   note_faults(out, out.notes);
   return out;

@@ -1,11 +1,13 @@
 #pragma once
 // Everything the facts need of one rank; the trace itself can be dropped afterwards.
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/partition.h"
+#include "analysis/replay_input.h"
 #include "analysis/steps.h"
 
 namespace ws {
@@ -127,6 +129,7 @@ struct RankAnalysis {
   Interval capture;   // first to last record of any kind
   ConfigSeen config;  // what the records show of the run's configuration
   Notes notes;
+  std::optional<ReplayRank> replay;  // a few steps to re-simulate; gone once the run is priced
 };
 
 }  // namespace ws

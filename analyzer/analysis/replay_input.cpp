@@ -137,7 +137,8 @@ void add_ops(const Trace& trace, const Labels& labels, Interval window,
     const uint32_t launch = o.launch[i];
     const uint32_t call = launch == kNoRow ? kNoRow : top[launch];
     const TimeNs at = launch == kNoRow ? o.begin_ns[i] : trace.calls.begin_ns[launch];
-    if (at < window.begin_ns || at >= window.end_ns) continue;
+    const bool runs_into = at < window.begin_ns && o.end_ns[i] > window.begin_ns;
+    if (!runs_into && (at < window.begin_ns || at >= window.end_ns)) continue;
     ReplayOp x;
     x.begin_ns = o.begin_ns[i];
     x.end_ns = o.end_ns[i];
@@ -162,6 +163,21 @@ void add_ops(const Trace& trace, const Labels& labels, Interval window,
     out.calls[i].op_count = static_cast<uint32_t>(of_call[i].size());
     out.launched.insert(out.launched.end(), of_call[i].begin(), of_call[i].end());
   }
+}
+
+void add_ranges(const Trace& trace, Interval window, Names& names, ReplayRank& out) {
+  const HostRanges& r = trace.ranges;
+  for (size_t i = 0; i < r.size(); ++i) {
+    if (r.thread[i] == kNoThread || r.begin_ns[i] >= window.end_ns ||
+        r.end_ns[i] <= window.begin_ns)
+      continue;
+    const HostState state = state_of_range(trace.strings[r.name[i]], r.source[i]);
+    if (state == HostState::none) continue;
+    out.ranges.push_back({r.begin_ns[i], r.end_ns[i], static_cast<uint32_t>(row(r.thread[i])),
+                          names.row_of(r.name[i]), r.source[i]});
+  }
+  for (const Thread& t : trace.threads)
+    out.thread_process.push_back(static_cast<uint32_t>(t.process));
 }
 
 void link_host_order(const Trace& trace, ReplayRank& out) {
@@ -211,6 +227,7 @@ ReplayRank make_replay_rank(const Trace& trace, const Labels& labels, const Cons
   const std::vector<uint32_t> top = add_calls(trace, window, names, out);
   add_ops(trace, labels, window, top, comm_record_of_op, names, out);
   link_host_order(trace, out);
+  add_ranges(trace, window, names, out);
   return out;
 }
 

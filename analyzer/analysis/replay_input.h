@@ -57,6 +57,22 @@ struct ReplayStream {
   int64_t number = 0;
 };
 
+// A host range that has a state (data loading, garbage collection, ...), for the next wall.
+struct ReplayRange {
+  TimeNs begin_ns = 0, end_ns = 0;
+  uint32_t thread = 0;
+  uint32_t name = 0;  // row of ReplayRank::names
+  RangeSource source{};
+};
+
+// One device's cut points: begin of the first priced step, ..., end of the last.
+struct ReplayCuts {
+  uint32_t device = 0;  // as in ReplayStream
+  int32_t ordinal = 0;
+  Constants constants;
+  std::vector<TimeNs> at_ns;
+};
+
 struct ReplayRank {
   int32_t rank = 0;
   Constants constants;
@@ -67,11 +83,15 @@ struct ReplayRank {
   std::vector<uint32_t> launched;  // rows of ops, grouped by call
   // Recorded event waits as (producer op, consumer op); when there are any, none are inferred.
   std::vector<std::pair<uint32_t, uint32_t>> waits;
-  std::vector<Interval> host_steps;  // own clock, in order: the steps to price
+  std::vector<Interval> host_steps;      // own clock, in order: the steps to price
+  std::vector<int64_t> step_index;       // one per host step: ranks are aligned by it
+  std::vector<ReplayCuts> cuts;          // of the devices that have all these steps
+  std::vector<ReplayRange> ranges;       // by begin
+  std::vector<uint32_t> thread_process;  // process per thread number
 };
 
-// Rows of everything launched or run inside `window`. comm_record_of_op: row of the rank's comm
-// records per op of the trace, kNoRow for what is none.
+// Rows of everything launched in `window`, and of what runs into it. comm_record_of_op: row of the
+// rank's comm records per op of the trace, kNoRow for what is none.
 ReplayRank make_replay_rank(const Trace& trace, const Labels& labels, const Constants& constants,
                             Interval window, const std::vector<uint32_t>& comm_record_of_op);
 

@@ -17,6 +17,7 @@ struct StepOptions {
   std::string range_name;                            // anchor 1: a name the user gave, "" for none
   std::optional<std::pair<int64_t, int64_t>> steps;  // --step A:B, inclusive, by step index
   std::optional<Interval> time;                      // --time A:B, ns of the source's clock
+  size_t replay_ops = 0;  // device records kept for re-simulation at most, 0: no re-simulation
 };
 
 struct StepsResult {
