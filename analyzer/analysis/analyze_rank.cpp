@@ -11,6 +11,8 @@
 #include "analysis/recompute.h"
 #include "analysis/replay_steps.h"
 #include "analysis/step_counts.h"
+#include "base/both.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 namespace ws {
@@ -80,26 +82,9 @@ void estimate_recompute(const Trace& trace, const KernelClasses& classes, Device
   if (out.memory.recompute_estimated_share > 0) notes.add(NoteCode::recompute_estimated);
 }
 
-DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
-                              const KernelClasses& classes, const HostStates& host, DeviceId device,
-                              std::vector<Step> steps, Notes& notes) {
-  DeviceAnalysis out;
-  out.device = trace.devices[row(device)].ordinal;
-  out.gpu = one_line(to_utf8(trace.devices[row(device)].name));
-  out.steps = std::move(steps);
-  const std::vector<Interval> all = all_windows(out.steps);
-  out.constants = calibrate(trace, labels.ops, host, device);
-  {
-    const Timeline timeline =
-        build_timeline(trace, labels.ops, host, device, out.constants, hull(out.steps));
-    out.breakdowns = partition(timeline, all);
-    out.offload_idle_ns = offload_idle(trace, labels.ops, device, all);
-    choose_steady(out.steps, out.breakdowns, notes);
-    const std::vector<Interval> windows = windows_of(out.steps, counted_steps(out.steps));
-    out.idle = summarize_idle(trace, timeline, windows);
-    add_communication(trace, labels, device, timeline, windows, out);
-    gather_evidence(trace, host, device, timeline, windows, out);
-  }  // the timeline is as large as the trace: gone before the kernels are counted
+// What needs no timeline: counts, memory and kernels of the counted steps.
+void summarize_records(const Trace& trace, const Labels& labels, const KernelClasses& classes,
+                       const HostStates& host, DeviceId device, DeviceAnalysis& out, Notes& notes) {
   const std::vector<size_t> counted = counted_steps(out.steps);
   const std::vector<Interval> windows = windows_of(out.steps, counted);
   std::vector<TimeNs> offload;
@@ -107,16 +92,41 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
   for (size_t row : counted) {
     offload.push_back(out.offload_idle_ns[row]);
     span += out.steps[row].window.length();
-    out.counts.steps_with_pause += out.evidence.pause_ns[row] > kPauseNs ? 1 : 0;
   }
-  const int64_t pauses = out.counts.steps_with_pause;
   out.counts = count_steps(trace, labels.ops, host, device, windows);
-  out.counts.steps_with_pause = pauses;
   out.counts.host_marker_ns = host_marker_length(trace, out.steps, counted);
   out.memory = summarize_memory(trace, labels.ops, device, windows, offload);
   estimate_recompute(trace, classes, device, windows, out, notes);
   out.kernels = summarize_kernels(trace, labels.ops, device, windows);
   note_unclassified(out.kernels, span, notes);
+}
+
+DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
+                              const KernelClasses& classes, const HostStates& host, DeviceId device,
+                              std::vector<Step> steps, bool two_threads, Notes& notes) {
+  DeviceAnalysis out;
+  out.device = trace.devices[row(device)].ordinal;
+  out.gpu = one_line(to_utf8(trace.devices[row(device)].name));
+  out.steps = std::move(steps);
+  const std::vector<Interval> all = all_windows(out.steps);
+  out.constants = calibrate(trace, labels.ops, host, device);
+  release_freed_memory();  // the timeline is the peak
+  const Timeline timeline =
+      build_timeline(trace, labels.ops, host, device, out.constants, hull(out.steps));
+  out.breakdowns = partition(timeline, all);
+  out.offload_idle_ns = offload_idle(trace, labels.ops, device, all);
+  choose_steady(out.steps, out.breakdowns, notes);
+  const std::vector<Interval> windows = windows_of(out.steps, counted_steps(out.steps));
+  both(
+      two_threads,
+      [&] {
+        out.idle = summarize_idle(trace, timeline, windows);
+        add_communication(trace, labels, device, timeline, windows, out);
+        gather_evidence(trace, host, device, timeline, windows, out);
+      },
+      [&] { summarize_records(trace, labels, classes, host, device, out, notes); });
+  for (size_t row : counted_steps(out.steps))
+    out.counts.steps_with_pause += out.evidence.pause_ns[row] > kPauseNs ? 1 : 0;
   return out;
 }
 
@@ -148,7 +158,7 @@ void note_faults(const RankAnalysis& rank, Notes& notes) {
 }  // namespace
 
 RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
-                          const StepOptions& options) {
+                          const StepOptions& options, bool two_threads) {
   RankAnalysis out = identity_of(trace);
   Labels labels = label_ops(trace, classes);
   const HostStates host(trace, labels.ops);
@@ -160,7 +170,7 @@ RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
     if (!steps.by_device[d].empty())
       out.devices.push_back(analyze_device(trace, labels, classes, host,
                                            DeviceId{static_cast<uint32_t>(d)},
-                                           std::move(steps.by_device[d]), out.notes));
+                                           std::move(steps.by_device[d]), two_threads, out.notes));
   out.host_steps = static_cast<int64_t>(steps.host_steps.size());
   out.config = config_seen(trace, labels, classes);
   if (options.replay_ops > 0) out.replay = replay_of(trace, labels, out, steps, options);

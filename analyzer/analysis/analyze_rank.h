@@ -5,7 +5,8 @@
 
 namespace ws {
 
+// two_threads: works on a second thread besides the caller's; the result is the same.
 RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
-                          const StepOptions& options);
+                          const StepOptions& options, bool two_threads = false);
 
 }  // namespace ws

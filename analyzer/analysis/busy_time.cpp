@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace ws {
 namespace {
@@ -72,10 +73,11 @@ BusyTime::BusyTime(const Trace& trace, const OpLabels& labels, DeviceId device,
       calls_(trace.calls),
       labels_(labels),
       blockers_(find_blockers(trace, labels, device, launch_latency_ns)) {
-  const std::vector<uint32_t>& all = trace.ops_by_device[row(device)];
-  rows_.reserve(all.size());
-  for (const uint32_t op : all) {
-    if (takes_time(ops_, op)) rows_.push_back(op);
+  rows_ = trace.ops_by_device[row(device)];
+  const auto timed = [&](uint32_t op) { return takes_time(ops_, op); };
+  if (!std::all_of(rows_.begin(), rows_.end(), timed)) {
+    std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(timed_), timed);
+    rows_ = timed_;
   }
   if (!rows_.empty()) now_ns_ = ops_.begin_ns[rows_.front()];
 }

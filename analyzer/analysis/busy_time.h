@@ -8,6 +8,7 @@
 // class, and ops that have ended are dropped when they come to the front.
 // Tested by: partition_test.cpp (scenarios), partition_property_test.cpp, exhaustive_test.cpp
 #include <array>
+#include <span>
 #include <vector>
 
 #include "analysis/labels.h"
@@ -35,6 +36,8 @@ std::vector<Blocker> find_blockers(const Trace& trace, const OpLabels& labels, D
 class BusyTime {
  public:
   BusyTime(const Trace& trace, const OpLabels& labels, DeviceId device, TimeNs launch_latency_ns);
+  BusyTime(const BusyTime&) = delete;
+  BusyTime& operator=(const BusyTime&) = delete;
 
   // Stretches in time order from the first op's begin to the last op's end, without holes.
   bool next(Stretch& out);
@@ -63,7 +66,8 @@ class BusyTime {
   const GpuOps& ops_;
   const ApiCalls& calls_;
   const OpLabels& labels_;
-  std::vector<uint32_t> rows_;  // of the device, those that take time
+  std::vector<uint32_t> timed_;     // the device's rows without those that take no time
+  std::span<const uint32_t> rows_;  // all of them, or timed_
   std::vector<Blocker> blockers_;
   size_t next_row_ = 0, next_blocker_ = 0;
   TimeNs now_ns_ = 0;

@@ -72,10 +72,7 @@ class Votes {
     if (p.ops.empty() || (p.shortest_ns < kTinyNs && per_step <= 4 &&
                           p.of(CollectiveOp::send_recv) == 0 && sizes_unknown(p)))
       return {};
-    std::sort(p.ops.begin(), p.ops.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(LaunchOrder::order_of(trace_, a), a) <
-             std::pair(LaunchOrder::order_of(trace_, b), b);
-    });
+    sort_by_launch(p.ops);
     if (p.ops.size() > kMostVoters) {
       std::vector<uint32_t> some;
       for (size_t i = 0; i < kMostVoters; ++i)
@@ -107,6 +104,14 @@ class Votes {
     return *o;
   }
   const LaunchOrder& order_of(uint32_t op) { return order(trace_.device_of(op)); }
+
+  void sort_by_launch(std::vector<uint32_t>& ops) const {
+    std::vector<std::pair<TimeNs, uint32_t>> order;
+    order.reserve(ops.size());
+    for (uint32_t op : ops) order.emplace_back(LaunchOrder::order_of(trace_, op), op);
+    std::sort(order.begin(), order.end());
+    for (size_t i = 0; i < ops.size(); ++i) ops[i] = order[i].second;
+  }
 
   bool sizes_unknown(const Pattern& p) const {
     return std::none_of(p.ops.begin(), p.ops.end(), [&](uint32_t op) {

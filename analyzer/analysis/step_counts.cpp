@@ -22,6 +22,7 @@ struct OpCounts {
 OpCounts count_ops(const Trace& trace, const OpLabels& labels, DeviceId device,
                    std::span<const Interval> windows) {
   OpCounts out;
+  out.run_ahead_ns.reserve(trace.ops_by_device[row(device)].size());
   out.launches.resize(trace.calls.size(), false);
   out.launches_kernels.resize(trace.calls.size(), false);
   WindowWalk walk(windows);
@@ -56,6 +57,7 @@ OpCounts count_ops(const Trace& trace, const OpLabels& labels, DeviceId device,
 // Median begin-to-begin of the calls that launched kernels of the counted steps, per thread.
 TimeNs launch_spacing(const Trace& trace, const std::vector<bool>& used) {
   std::vector<TimeNs> last(trace.threads.size(), INT64_MIN), gaps;
+  gaps.reserve(static_cast<size_t>(std::count(used.begin(), used.end(), true)));
   for (uint32_t call = 0; call < trace.calls.size(); ++call) {
     if (!used[call] || trace.calls.thread[call] == kNoThread) continue;
     TimeNs& before = last[row(trace.calls.thread[call])];
@@ -103,6 +105,7 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
   else if (ops.kernels > 0)
     out.mean_kernel_ns = rounded(ops.kernel_ns, ops.kernels);
   out.run_ahead_p10_ns = quantile(ops.run_ahead_ns, 1, 10);
+  ops.run_ahead_ns = {};
   out.launch_spacing_ns = launch_spacing(trace, ops.launches_kernels);
 
   const std::vector<uint32_t> device_of = device_of_threads(trace);

@@ -120,7 +120,7 @@ StepOptions steps_for(const Trace& trace, const AnalyzeRequest& request) {
 // One file: read, analyze each rank in it, drop its traces.
 Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
                                                const KernelClasses& classes,
-                                               const AnalyzeRequest& request) {
+                                               const AnalyzeRequest& request, bool two_threads) {
   try {
     auto traces = read_file(path);
     if (!traces) return traces.error();
@@ -128,7 +128,7 @@ Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
     std::vector<RankAnalysis> out;
     for (Trace& trace : *traces) {
       const Trace one = std::move(trace);
-      out.push_back(analyze_rank(one, classes, steps_for(one, request)));
+      out.push_back(analyze_rank(one, classes, steps_for(one, request), two_threads));
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -150,8 +150,9 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
   std::vector<RankAnalysis> ranks;
   {
     Progress progress(files.size(), o.quiet);
+    const bool two_each = o.threads >= 2 * files.size();
     auto per_file = in_parallel(files.size(), o.threads, [&](size_t i) {
-      auto analyzed = analyze_file(files[i], *classes, request);
+      auto analyzed = analyze_file(files[i], *classes, request, two_each);
       progress.one_done();
       return analyzed;
     });

@@ -101,10 +101,9 @@ void DeviceRows::add_op(const Event& event, Category category, const Interval& s
   ops_.push_back(op);
 }
 
-void DeviceRows::add_sync(const Event& event, const Interval& span) {
+void DeviceRows::add_sync(const Event& event) {
   Sync sync;
   const Token& kind = event[Arg::sync_kind];
-  sync.row.begin_ns = span.begin_ns, sync.row.end_ns = span.end_ns;
   sync.row.kind =
       sync_kind(kind.kind == Token::Kind::string ? kind.text() : event[Field::name].text());
   const int64_t stream = number_or(event[Arg::stream], -1);

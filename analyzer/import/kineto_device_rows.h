@@ -23,7 +23,7 @@ class DeviceRows {
  public:
   void add_op(const Event& event, Category category, const Interval& span, StringId name,
               const Ids& ids, TraceBuilder& builder);
-  void add_sync(const Event& event, const Interval& span);
+  void add_sync(const Event& event);
   void add_memory(const Event& event, TimeNs time_ns);
   void add_call(uint32_t correlation, ProcessId process, bool graph_launch);
   size_t op_count() const { return ops_.size(); }

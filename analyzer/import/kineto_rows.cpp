@@ -122,7 +122,7 @@ void Rows::add_complete(const Event& event, Category category, const Place& plac
       device_.add_op(event, category, span, name, ids_of(event), builder_);
     }
   } else if (category == Category::sync) {
-    if (!rejected(span, place)) device_.add_sync(event, span);
+    if (!rejected(span, place)) device_.add_sync(event);
   } else {
     HostRow row = host_row(event, category, name, place);
     row.span = span;

@@ -1,10 +1,12 @@
 // Nearly all of an export is two tables: kernels and API calls. Two threads scan them, and what
-// belongs to them, into blocks of plain rows; this thread takes the blocks of each in turn (so the
-// result does not depend on who is faster) and fills the builders.
+// belongs to them, into blocks of plain rows; this thread takes the blocks and fills the builders.
+// Whose turn it is depends on counts of rows alone, so the result does not depend on who is faster.
 // Tested by: nsys_rows_test.cpp
 #include "import/nsys_rows.h"
 
 #include <array>
+#include <initializer_list>
+#include <string_view>
 #include <thread>
 
 #include "import/nsys_scan.h"
@@ -52,14 +54,16 @@ class Filler {
   explicit Filler(Ranks& ranks, size_t device_rows, size_t calls)
       : ranks_(ranks), device_rows_(device_rows), calls_(calls) {}
 
-  void add(const Block& block) {
-    std::visit(
+  // Number of rows in it.
+  size_t add(const Block& block) {
+    return std::visit(
         [&](const auto& rows) {
           Place place{rows.place, rows.first_row};
           for (const auto& row : rows.rows) {
             add(row, place);
             ++place.number;
           }
+          return rows.rows.size();
         },
         block);
   }
@@ -128,8 +132,8 @@ class Filler {
 
   void add(const SyncRow& row, const Place& place) {
     Rank& rank = rank_of(ranks_.owner(row.process));
-    if (!rank.accepts(row.record.begin_ns, row.record.end_ns, place)) return;
-    if (row.record.end_ns < row.record.begin_ns) return;
+    if (!rank.accepts(row.begin_ns, row.end_ns, place)) return;
+    if (row.end_ns < row.begin_ns) return;
     rank.builder.add_sync(row.record, rank.process(ranks_.owner(row.process)), row.correlation);
   }
 
@@ -145,34 +149,43 @@ class Filler {
   Recent<int64_t, ThreadPlace> threads_;
 };
 
+// One reading thread's tables.
+struct Side {
+  explicit Side(size_t rows) : expected(static_cast<double>(rows)) {}
+  Channel<Block> blocks;
+  double expected, taken = 0;
+  bool more = true;
+  bool behind(const Side& other) const { return taken * other.expected <= other.taken * expected; }
+};
+
 }  // namespace
 
 Result<void> read_device_records_and_calls(const File& file, const Strings& strings, Ranks& ranks) {
-  Channel<Block> records, calls;
-  std::thread record_reader(
-      [&] { records.close(scan_device_records(file.path(), strings, records)); });
-  std::thread call_reader([&] { calls.close(scan_calls(file.path(), strings, calls)); });
-  Filler filler(ranks,
-                file.estimated_rows("CUPTI_ACTIVITY_KIND_KERNEL") +
-                    file.estimated_rows("CUPTI_ACTIVITY_KIND_MEMCPY") +
-                    file.estimated_rows("CUPTI_ACTIVITY_KIND_MEMSET"),
-                file.estimated_rows("CUPTI_ACTIVITY_KIND_RUNTIME"));
-  bool more_records = true, more_calls = true;
-  while (more_records || more_calls) {
-    if (more_records) {
-      const auto block = records.pop();
-      more_records = block.has_value();
-      if (block) filler.add(*block);
-    }
-    if (more_calls) {
-      const auto block = calls.pop();
-      more_calls = block.has_value();
-      if (block) filler.add(*block);
-    }
+  const auto rows_of = [&](std::initializer_list<std::string_view> tables) {
+    size_t rows = 0;
+    for (std::string_view table : tables) rows += file.estimated_rows(table);
+    return rows;
+  };
+  const size_t device_rows = rows_of(
+      {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"});
+  const size_t calls = rows_of({"CUPTI_ACTIVITY_KIND_RUNTIME"});
+  Side device(device_rows);
+  Side host(calls +
+            rows_of({"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT"}));
+  std::thread device_reader(
+      [&] { device.blocks.close(scan_device_records(file.path(), strings, device.blocks)); });
+  std::thread host_reader(
+      [&] { host.blocks.close(scan_calls(file.path(), strings, host.blocks)); });
+  Filler filler(ranks, device_rows, calls);
+  while (device.more || host.more) {  // both shall be done at the same time
+    Side& next = !host.more || (device.more && device.behind(host)) ? device : host;
+    const auto block = next.blocks.pop();
+    next.more = block.has_value();
+    if (block) next.taken += static_cast<double>(filler.add(*block));
   }
-  record_reader.join();
-  call_reader.join();
-  return !records.outcome() ? records.outcome() : calls.outcome();
+  device_reader.join();
+  host_reader.join();
+  return !device.blocks.outcome() ? device.blocks.outcome() : host.blocks.outcome();
 }
 
 }  // namespace ws::nsys

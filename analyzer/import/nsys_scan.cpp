@@ -226,8 +226,8 @@ Result<void> scan_synchronization(const File& file, Channel<Block>& out) {
                                         "syncType", "eventId", "eventSyncId"},
                                        [&](const Statement& s) {
                                          SyncRow& row = sender.next();
-                                         row.record.begin_ns = s.int64(0);
-                                         row.record.end_ns = s.int64(1);
+                                         row.begin_ns = s.int64(0);
+                                         row.end_ns = s.int64(1);
                                          row.record.stream = number_or_none(s, 2);
                                          row.correlation = correlation_at(s, 3);
                                          row.process = process_at(s, 4);

@@ -29,6 +29,7 @@ struct CallRecord {
   bool has_thread;
 };
 struct SyncRow {
+  TimeNs begin_ns, end_ns;
   SyncRecord record;
   ProcessKey process;
   uint32_t correlation;

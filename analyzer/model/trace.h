@@ -115,13 +115,12 @@ struct MemoryEvent {
 };
 
 enum class SyncKind : uint8_t { unknown, event, stream_wait, stream, context };
-struct SyncRecord {
-  TimeNs begin_ns = 0, end_ns = 0;
-  SyncKind kind = SyncKind::unknown;
+struct SyncRecord {       // as many as calls that wait: kept small
   int64_t stream = -1;    // number, -1: all or not said
   int64_t event_id = -1;  // -1: none
   int64_t sync_id = -1;   // eventSyncId where recorded: joins a wait to its record
   uint32_t call = kNoRow;
+  SyncKind kind = SyncKind::unknown;
 };
 struct EventRecord {  // cudaEventRecord
   int64_t stream = -1, event_id = -1, sync_id = -1;

@@ -29,7 +29,8 @@ Result<RunAnalysis> analyzed(const std::vector<std::string>& paths, unsigned thr
     std::vector<RankAnalysis> out;
     auto traces = read_file(paths[i]);
     if (traces)
-      for (const Trace& trace : *traces) out.push_back(analyze_rank(trace, classes(), {}));
+      for (const Trace& trace : *traces)
+        out.push_back(analyze_rank(trace, classes(), {}, threads > 1));
     return out;
   });
   std::vector<RankAnalysis> ranks;
