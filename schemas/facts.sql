@@ -74,7 +74,7 @@ CREATE TABLE fact_config (
 -- One row per input file.
 CREATE TABLE fact_source (
   path TEXT NOT NULL,               -- base name
-  format TEXT NOT NULL,             -- "nsys-sqlite", "kineto-json"
+  format TEXT NOT NULL,             -- "nsys-sqlite", "kineto-json", "wallsight-recording"
   tool_version TEXT,                -- of the recorder, as the file says
   rank INTEGER NOT NULL             -- first rank read from it
 ) STRICT;

@@ -95,7 +95,8 @@ int64_t mark_incomplete(const Trace& trace, size_t device, std::vector<Step>& st
   std::sort(sorted.begin(), sorted.end());
   const bool lossy = trace.notes.count(NoteCode::records_lost) > 0 ||
                      trace.notes.count(NoteCode::zero_timestamp) > 0 ||
-                     trace.notes.count(NoteCode::truncated_file) > 0;
+                     trace.notes.count(NoteCode::truncated_file) > 0 ||
+                     trace.notes.count(NoteCode::recording_unfinished) > 0;
   if (sorted.empty() || sorted.back() == 0) return 0;
   const size_t least = lossy ? std::max<size_t>(1, sorted[sorted.size() / 2] / 2) : 1;
   int64_t cut = 0;

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "import/settings.h"
 
 namespace ws::nsys {
 namespace {
@@ -141,26 +142,6 @@ constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
                                            {"PMIX_RANK", "PMIX_SIZE"},
                                            {"PMI_RANK", "PMI_SIZE"},
                                            {"SLURM_PROCID", "SLURM_NTASKS"}};
-
-// Settings that advice speaks of. Values with paths, addresses or anything long are left out.
-bool is_setting(std::string_view name, std::string_view value) {
-  constexpr std::string_view kNames[] = {"CUDA_DEVICE_MAX_CONNECTIONS",
-                                         "CUDA_LAUNCH_BLOCKING",
-                                         "CUDA_MODULE_LOADING",
-                                         "CUDA_VISIBLE_DEVICES",
-                                         "OMP_NUM_THREADS",
-                                         "PYTORCH_ALLOC_CONF",
-                                         "PYTORCH_CUDA_ALLOC_CONF",
-                                         "TORCH_NCCL_AVOID_RECORD_STREAMS"};
-  constexpr std::string_view kPrivate[] = {"NCCL_COMM_ID", "NCCL_HOSTID"};
-  constexpr size_t kLongest = 120;
-  const bool known = std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-                     name.substr(0, 5) == "NCCL_";
-  const bool hidden =
-      std::find(std::begin(kPrivate), std::end(kPrivate), name) != std::end(kPrivate);
-  return known && !hidden && value.size() <= kLongest &&
-         value.find_first_of("/\\@") == std::string_view::npos;
-}
 
 Result<void> read_environment(const File& file, Info& info) {
   std::map<std::string, std::string, std::less<>> variables;

@@ -10,6 +10,7 @@
 #include "import/file_head.h"
 #include "import/kineto.h"
 #include "import/nsys.h"
+#include "import/recording.h"
 #include "import/refusals.h"
 
 namespace ws {
@@ -62,7 +63,7 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
   if (out.size() == before) {
     return Error{fmt::format(
         "{}: expected traces in the folder, found none among {} files; give a folder of Nsight "
-        "Systems SQLite exports or PyTorch traces",
+        "Systems SQLite exports, PyTorch traces or recordings",
         folder, names.size())};
   }
   return {};
@@ -75,6 +76,7 @@ const std::vector<const Importer*>& importers() {
       &kNsysImporter,
       &kNsysReportImporter,
       &kKinetoImporter,
+      &kRecordingImporter,
   };
   return kImporters;
 }

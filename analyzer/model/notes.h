@@ -34,6 +34,7 @@ enum class NoteCode : uint8_t {
   duplicate_key,
   // the file as a whole
   truncated_file,
+  recording_unfinished,
   schema_newer,
   missing_gpu_records,
   missing_api_records,

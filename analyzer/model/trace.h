@@ -141,7 +141,7 @@ struct Trace {
   int32_t host = 0;          // hosts are numbered in order of appearance; names are kept apart
   std::string host_name;     // printed only with --show-names
   std::string path;          // of the source file as given; reports print the base name
-  std::string format;        // "nsys-sqlite", "kineto-json"
+  std::string format;        // "nsys-sqlite", "kineto-json", "wallsight-recording"
   std::string tool_version;  // "2025.3.1 (schema 3.20.2)", "torch profiler schema 1", ...
   std::string framework;     // "pytorch" when the records show it, else ""
   // Recorded environment variables that advice speaks of (NCCL_*, PYTORCH_CUDA_ALLOC_CONF, ...),

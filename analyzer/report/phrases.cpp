@@ -53,7 +53,8 @@ constexpr Pair kFrameworks[] = {{"any", "any framework"},
                                 {"env", "environment"},
                                 {"nsys", "nsys"}};
 constexpr Pair kFormats[] = {{"nsys-sqlite", "Nsight Systems export"},
-                             {"kineto-json", "PyTorch trace"}};
+                             {"kineto-json", "PyTorch trace"},
+                             {"wallsight-recording", "recording"}};
 constexpr Pair kOrigins[] = {{"user_range", "the named range"},
                              {"profiler_step", "ProfilerStep"},
                              {"named_range", "named host ranges"},

@@ -20,7 +20,7 @@ seed nsys_fuzz tests/cases/n*.sqlite samples/nsys/healthy/*.sqlite samples/nsys/
 seed rule_fuzz rules/*/*.json
 
 status=0
-for target in kineto_fuzz nsys_fuzz rule_fuzz; do
+for target in kineto_fuzz nsys_fuzz recording_fuzz rule_fuzz; do
   echo "== $target, $seconds s"
   log="$build/found/$target.log"
   if "$build/bin/$target" "$build/corpus/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=300000 \

@@ -1,6 +1,6 @@
-// The scenarios once more, through files: written as an Nsight Systems export and as a Kineto
-// trace, read, classified by name, partitioned - the same integers, as far as the format can say
-// it.
+// The scenarios once more, through files: written as an Nsight Systems export, as a Kineto trace
+// and as a recording of our own, read, classified by name, partitioned - the same integers, as far
+// as the format can say it.
 #include <fstream>
 #include <set>
 
@@ -9,6 +9,7 @@
 #include "support/catch.h"
 #include "support/kineto_file.h"
 #include "support/nsys_file.h"
+#include "support/recording_file.h"
 #include "support/scenario_trace.h"
 
 using namespace ws;
@@ -178,6 +179,41 @@ std::string kineto_text(const ScenarioInput& in) {
   return file.text();
 }
 
+void write_recorded_op(RecordingFile& file, const ScenarioOp& o) {
+  const uint32_t correlation = o.corr.value_or(0), stream = static_cast<uint32_t>(o.stream);
+  const auto device = static_cast<uint32_t>(o.dev);
+  const uint64_t node = o.graph == 0 ? 0 : static_cast<uint64_t>(o.id);
+  const TimeNs s = o.s + kBase, e = o.e + kBase;
+  if (is_copy_kind(o)) {
+    const uint32_t kind = o.cls == "h2d" ? 1 : o.cls == "d2h" ? 2 : o.cls == "d2d" ? 8 : 10;
+    file.out.add(collector::CopyRow{s, e, 4096, kind, 0, 0, device, 1, stream, correlation, 0, 0});
+  } else if (o.cls == "memset") {
+    file.out.add(collector::FillRow{s, e, 4096, device, 1, stream, correlation, 0, 0});
+  } else if (o.cls == "graph") {
+    file.out.add(collector::GraphRunRow{s, e, o.graph, device, 1, stream, correlation});
+  } else {
+    file.out.add(collector::KernelRow{s, e, file.shape(kernel_name(o)), device, 1, stream,
+                                      correlation, o.graph, node});
+  }
+}
+
+void write_recording(RecordingFile& file, const ScenarioInput& in) {
+  for (const ScenarioOp& o : in.ops) write_recorded_op(file, o);
+  for (const ScenarioCall& c : in.calls)
+    file.out.add(collector::CallRow{c.s + kBase, c.e + kBase, file.name(c.name + "_v7000"),
+                                    static_cast<uint64_t>(2000 + c.tid), c.corr.value_or(0)});
+  for (const ScenarioRange& r : in.ranges) {
+    const uint64_t tid = r.tid < 0 ? 0 : static_cast<uint64_t>(2000 + r.tid);
+    if (r.kind == "profiler") {
+      file.out.add(collector::OverheadRow{r.s + kBase, r.e + kBase, 1u << 16, tid});
+    } else {
+      file.out.add(collector::RangeRow{r.s + kBase, r.e + kBase, file.name(range_name(r.kind)), 0,
+                                       tid, collector::RangeKind::push_pop},
+                   nullptr);
+    }
+  }
+}
+
 const KernelClasses& classes() {
   static const KernelClasses table =
       KernelClasses::load(std::string(WS_SOURCE_DIR) + "/rules/kernel_classes.json").value();
@@ -235,6 +271,21 @@ TEST_CASE("scenarios through Nsight Systems exports give the same integers") {
       check_file(s, in, file.finish());
     }
   }
+}
+
+TEST_CASE("scenarios through recordings give the same integers") {
+  int carried = 0;
+  for (const nlohmann::json& s : scenarios().at("partition")) {
+    const ScenarioInput in = scenario_from_json(s);
+    if (!nsys_can_say(in) || has_processes(in)) continue;  // one process per file
+    ++carried;
+    DYNAMIC_SECTION(s.at("id").get<std::string>() << " " << s.at("title").get<std::string>()) {
+      RecordingFile file;
+      write_recording(file, in);
+      check_file(s, in, file.finish());
+    }
+  }
+  CHECK(carried == 38);
 }
 
 TEST_CASE("scenarios through Kineto files give the same integers") {

@@ -1,0 +1,200 @@
+// One file is one process, so one Trace. Everything that the file can not give is said: damage and
+// losses as notes, and the end of a process that died before its recording ended.
+// Tested by: recording_test.cpp, recording_damage_test.cpp
+#include "import/recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "import/recording_frames.h"
+#include "import/recording_rows.h"
+#include "import/settings.h"
+
+namespace ws {
+namespace recording {
+namespace {
+
+struct File {  // what is known beside the rows
+  Process process;
+  bool has_process = false, has_footer = false;
+  TimeNs clock_base_ns = 0;
+  uint64_t open_ranges = 0;
+  std::vector<Loss> losses;
+  std::vector<Message> messages;
+};
+
+std::string shown(std::string_view bytes) { return one_line(to_utf8(bytes)); }
+
+void take_facts(const Chunk& c, File& file) {
+  if (c.has_process && !file.has_process) {
+    file.process = c.process;
+    file.has_process = true;
+  }
+  constexpr TimeNs kLatest = TimeNs{1} << 61;
+  const bool clock = c.monotonic_ns >= 0 && c.monotonic_ns < kLatest && c.realtime_ns >= 0 &&
+                     c.realtime_ns < kLatest;
+  if (clock && file.clock_base_ns == 0) file.clock_base_ns = c.realtime_ns - c.monotonic_ns;
+  if (c.has_footer) {
+    file.has_footer = true;
+    file.open_ranges = c.open_ranges;
+  }
+  constexpr size_t kMost = 200;
+  for (const Loss& l : c.losses) {
+    const auto same = std::find_if(file.losses.begin(), file.losses.end(),
+                                   [&](const Loss& known) { return known.source == l.source; });
+    if (same != file.losses.end()) {
+      same->count += std::min(l.count, UINT64_MAX - same->count);
+    } else if (file.losses.size() < kMost) {
+      file.losses.push_back(l);
+    }
+  }
+  for (const Message& m : c.messages) {
+    if (file.messages.size() < kMost) file.messages.push_back(m);
+  }
+}
+
+int64_t count_of(uint64_t n) { return static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX)); }
+
+void note_losses(const std::vector<Loss>& losses, Notes& notes) {
+  for (const Loss& l : losses) {
+    const int64_t count = std::max<int64_t>(1, count_of(l.count));
+    switch (l.source) {  // LossSource of recording.proto
+      case 3:
+        notes.add(NoteCode::zero_timestamp, {}, count);
+        break;
+      case 5:
+        notes.add(NoteCode::unknown_string, {}, count, "too many names for the recorder");
+        break;
+      case 7:
+        notes.add(NoteCode::recorder_message, {}, count,
+                  "the recorder stopped taking API calls to spare the job");
+        break;
+      default: {
+        constexpr std::string_view kWhy[] = {"",
+                                             "CUPTI dropped records",
+                                             "the recorder's buffers were full",
+                                             "",
+                                             "a thread's ring of ranges was full",
+                                             "",
+                                             "the file had reached its cap or the disk was full"};
+        notes.add(NoteCode::records_lost, {}, count,
+                  l.source < std::size(kWhy) ? kWhy[l.source] : std::string_view());
+      }
+    }
+  }
+}
+
+void note_damage(const Damage& damage, bool ended, uint64_t bad_chunks, Notes& notes) {
+  const uint64_t frames =
+      std::max<uint64_t>(damage.missing_frames + bad_chunks, damage.skipped_bytes > 0 ? 1 : 0);
+  if (frames > 0) {
+    notes.add(NoteCode::records_lost,
+              damage.first_byte < 0 ? std::string() : fmt::format("byte {}", damage.first_byte),
+              count_of(frames), "frames of the file are damaged or missing");
+  }
+  if (ended) return;
+  notes.add(NoteCode::recording_unfinished, {}, 1,
+            damage.tail_bytes > 0 ? "the last frame is torn" : "");
+}
+
+void set_identity(const File& file, const std::string& path, Trace& trace) {
+  const Process& p = file.process;
+  trace.path = path;
+  trace.format = kRecordingImporter.name;
+  trace.tool_version = shorten(shown(p.recorder_version), 20);
+  if (p.cupti_version > 0) trace.tool_version += fmt::format(", CUPTI {}", p.cupti_version);
+  trace.host_name = shown(p.host);
+  trace.clock_base_ns = file.clock_base_ns;
+  if (p.rank >= 0 && p.rank <= INT32_MAX) {
+    trace.rank = static_cast<int32_t>(p.rank);
+    trace.rank_source = RankSource::environment;
+    if (p.world_size > 0 && p.world_size <= INT32_MAX)
+      trace.world_size = static_cast<int32_t>(p.world_size);
+  }
+  for (const auto& [name, value] : p.settings) {
+    if (is_setting(name, value)) trace.settings.emplace_back(shown(name), shown(value));
+  }
+  std::sort(trace.settings.begin(), trace.settings.end());
+  for (uint32_t i = 0; i < trace.strings.size() && trace.framework.empty(); ++i) {
+    const std::string_view s = trace.strings[StringId{i}];
+    if (s.substr(0, 6) == "aten::" || s.find("at::native::") != std::string_view::npos)
+      trace.framework = "pytorch";
+  }
+}
+
+Trace finish(const File& file, Rows& rows, const std::string& path) {
+  rows.finish();
+  Trace& open = rows.builder.trace;
+  std::stable_sort(
+      open.memory.begin(), open.memory.end(),
+      [](const MemoryEvent& a, const MemoryEvent& b) { return a.time_ns < b.time_ns; });
+  Trace trace = rows.builder.seal();
+  set_identity(file, path, trace);
+  Notes& notes = trace.notes;
+  if (trace.ops.size() == 0) notes.add(NoteCode::no_gpu_events);
+  if (trace.graphs_as_a_whole) notes.add(NoteCode::graph_level_trace);
+  if (file.open_ranges > 0) notes.add(NoteCode::unfinished_range, {}, count_of(file.open_ranges));
+  note_losses(file.losses, notes);
+  for (const Message& m : file.messages)
+    notes.add(NoteCode::recorder_message, {}, 1, shorten(shown(m.text), 160));
+  return trace;
+}
+
+Error foreign_version(const std::string& path, int version) {
+  return Error{fmt::format(
+      "{}: expected a recording of format version {}, found version {}; analyze it with the "
+      "wallsight that recorded it",
+      path, kVersion, version)};
+}
+
+Result<std::vector<Trace>> read(const std::string& path) {
+  // The process row stands in the first frame, but rows need its pid before they are added.
+  Result<FrameReader> frames = FrameReader::open(path);
+  if (!frames) return frames.error();
+  File file;
+  std::unique_ptr<Rows> rows;
+  uint64_t bad_chunks = 0;
+  std::string body, why, first_bad;
+  Header header;
+  while (frames->next(body, header)) {
+    const Result<Chunk> chunk = decode_chunk(body);
+    if (!chunk) {
+      if (bad_chunks++ == 0) first_bad = chunk.error().message;
+      continue;
+    }
+    take_facts(*chunk, file);
+    if (rows == nullptr) rows = std::make_unique<Rows>(file.has_process ? file.process.pid : -1);
+    rows->add(*chunk, count_of(header.sequence));
+  }
+  const Damage& damage = frames->damage();
+  if (rows == nullptr) {
+    if (damage.foreign_version > 0) return foreign_version(path, damage.version);
+    return Error{fmt::format(
+        "{}: expected a recording, found no whole frame{}{}; record again, and let the process run "
+        "for some seconds",
+        path, bad_chunks > 0 ? ": " : "", shorten(shown(first_bad), 80))};
+  }
+  std::vector<Trace> out;
+  out.push_back(finish(file, *rows, path));
+  note_damage(damage, file.has_footer, bad_chunks, out.back().notes);
+  return out;
+}
+
+// A damaged first frame does not hide the others.
+int sniff(std::string_view head, const std::string&) {
+  constexpr int kRecording = 100;
+  Header header;
+  for (size_t at = 0; (at = head.find(kMagic, at)) != std::string_view::npos; ++at) {
+    if (parse_header(head.substr(at), header)) return kRecording;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace recording
+
+const Importer kRecordingImporter = {"wallsight-recording", recording::sniff, recording::read};
+
+}  // namespace ws

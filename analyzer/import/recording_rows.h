@@ -1,0 +1,62 @@
+#pragma once
+// Fills one TraceBuilder with the chunks of a recording.
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "import/recording_chunk.h"
+#include "model/trace_builder.h"
+
+namespace ws::recording {
+
+class Rows {
+ public:
+  explicit Rows(int64_t pid) : process_(builder.process(pid)) {}
+  // `frame` is its number in the file, for the places of notes.
+  void add(const Chunk& chunk, int64_t frame);
+  // Sizes of the groups and details of the devices, known only at the end.
+  void finish();
+
+  TraceBuilder builder;
+
+ private:
+  enum class Use : uint8_t { device_record, call, range };
+  struct Name {
+    std::string text;
+    StringId interned[3] = {};
+    bool known[3] = {};
+  };
+  struct Times {
+    TimeNs begin_ns = 0, end_ns = 0;
+  };
+  StringId name(Use use, int64_t id);
+  StringId kernel_name(int64_t shape);
+  bool accepts(const Times& t, int64_t device, const Place& place);
+  StreamId stream(int64_t device, int64_t context, int64_t number);
+  uint32_t graph_of(int64_t graph, int64_t node, uint32_t correlation);
+
+  void add_kernels(const Chunk& c, Place& place);
+  void add_copies(const Chunk& c, Place& place);
+  void add_fills(const Chunk& c, Place& place);
+  void add_graph_runs(const Chunk& c, Place& place);
+  void add_calls(const Chunk& c, Place& place);
+  void add_syncs(const Chunk& c, Place& place);
+  void add_event_records(const Chunk& c);
+  void add_overheads(const Chunk& c, Place& place);
+  void add_ranges(const Chunk& c, Place& place);
+  void add_memory(const Chunk& c, Place& place);
+  uint32_t add_collective(const Chunk& c, size_t row, std::string_view call);
+
+  ProcessId process_;
+  std::unordered_map<uint64_t, Name> names_;       // by id
+  std::unordered_map<uint64_t, uint64_t> shapes_;  // id -> name
+  std::unordered_map<uint32_t, uint32_t> graphs_;  // correlation -> graph
+  std::map<int64_t, DeviceInfo> devices_;
+  std::map<std::string, int64_t, std::less<>> group_sizes_;  // by communicator
+  struct {
+    int64_t device = -1, context = -1, number = -1;
+    StreamId id{};
+  } last_stream_;
+};
+
+}  // namespace ws::recording
