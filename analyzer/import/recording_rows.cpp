@@ -288,8 +288,6 @@ void Rows::add_syncs(const Chunk& c, Place& place) {
     const uint32_t correlation = correlations.next();
     if (!accepts(at, 0, place) || at.end_ns < at.begin_ns) continue;
     SyncRecord sync;
-    sync.begin_ns = at.begin_ns;
-    sync.end_ns = at.end_ns;
     sync.kind = sync_kind(t.at(3, i));
     sync.stream = number_or_none(t.at(5, i));
     sync.event_id = number_or_none(t.at(6, i));
