@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -49,7 +49,11 @@ CREATE TABLE fact_run (
   idle_share REAL,                  -- every idle.* leaf
   unknown_share REAL,               -- idle.unknown
   profiler_share REAL,              -- idle.profiler over ALL complete steps, steady or not
-  latent_memory_wall INTEGER        -- 1: memory is paid through choices (ALGORITHMS 4), 0: no sign; NULL: not judged
+  latent_memory_wall INTEGER,       -- 1: memory is paid through choices (ALGORITHMS 4), 0: no sign; NULL: not judged
+  comm_not_blocking_share REAL NOT NULL DEFAULT 0, -- of comm_exposed_share: no compute waits for it, hiding it gains nothing
+  opaque_share REAL NOT NULL DEFAULT 0, -- inside CUDA graphs that were recorded as a whole
+  linked_share REAL,                -- device records of the steps whose launch call is known; NULL: no device record
+  other_accelerator INTEGER NOT NULL DEFAULT 0 -- 1: device records of an accelerator that is no GPU were seen and not read
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

@@ -151,7 +151,8 @@ void note_faults(const RankAnalysis& rank, Notes& notes) {
     if (!device.constants.launch_latency_measured || !device.constants.kernel_gap_measured)
       notes.add(NoteCode::constants_default);
   }
-  if (rank.devices.empty() && notes.count(NoteCode::no_gpu_events) == 0)
+  if (rank.devices.empty() && notes.count(NoteCode::no_gpu_events) == 0 &&
+      notes.count(NoteCode::other_accelerator) == 0)
     notes.add(NoteCode::no_gpu_events);
 }
 

@@ -53,7 +53,8 @@ void add_copies(const DeviceAnalysis& device, const Breakdown& p, Parts& parts) 
     parts[Cause::pageable_copy] += copies + staging;
     return;
   }
-  parts[Cause::input_pipeline] += p[Leaf::copy_h2d];
+  // Without kernels there is nothing that the copies would feed.
+  parts[device.counts.kernels > 0 ? Cause::input_pipeline : Cause::unknown] += p[Leaf::copy_h2d];
   const bool scalars = 2 * device.counts.small_d2h >= device.counts.copies;
   parts[scalars ? Cause::host_sync : Cause::unknown] += p[Leaf::copy_d2h];
   parts[Cause::pageable_copy] += staging;

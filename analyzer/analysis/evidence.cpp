@@ -79,6 +79,18 @@ void count_launches(const Trace& trace, DeviceId device, std::span<const Interva
     ++out.expected_launches;
     out.launches_without_op += used[call] ? 0 : 1;
   }
+  // Kernels that are there without their launch may be what such a call launched: the link is
+  // missing then, not the record.
+  int64_t unlinked = 0;
+  for (const uint32_t op : trace.ops_by_device[row(device)]) {
+    const bool work = trace.ops.kind[op] == OpKind::kernel || trace.ops.kind[op] == OpKind::graph;
+    unlinked += work && trace.ops.launch[op] == kNoRow &&
+                        trace.ops.begin_ns[op] >= windows.front().begin_ns &&
+                        trace.ops.begin_ns[op] < windows.back().end_ns
+                    ? 1
+                    : 0;
+  }
+  out.launches_without_op -= std::min(out.launches_without_op, unlinked);
 }
 
 TimeNs opaque_time(const Trace& trace, const Timeline& timeline,

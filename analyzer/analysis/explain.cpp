@@ -23,13 +23,13 @@ std::string span_text(TimeNs lo, TimeNs hi, TimeNs step) {
 std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdict& verdict,
                            const std::vector<RankAnalysis>& ranks) {
   const LossRow& row = at(verdict.losses, loss);
-  std::string out = fmt::format("{} takes {} of the {} step", name_of(loss),
+  std::string out = fmt::format("{} takes {} of the {} step", words_of(loss),
                                 span_text(row.ns.lo_ns, row.ns.hi_ns, means.step_ns()),
                                 duration(means.step_ns()));
   const std::vector<CauseShare> parts = causes_of(loss, ranks, means);
   for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i)
     if (i == 0 || 200 * parts[i].ns >= means.step_ns())
-      out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", name_of(parts[i].cause),
+      out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", words_of(parts[i].cause),
                          percent(ratio(parts[i].ns, means.step_ns())));
   return out;
 }
@@ -66,9 +66,9 @@ void explain_not_blocking(const RunMeans& means, RunVerdict& verdict) {
   if (means.not_blocking_ns * 100 < means.step_ns()) return;
   verdict.why.push_back(fmt::format(
       "{} of communication a step is exposed but blocks nothing: the compute that follows waits "
-      "for "
-      "the host, which is busy elsewhere ({}). Hiding this communication gains nothing by itself",
-      duration(means.not_blocking_ns), name_of(at(verdict.losses, LossGroup::host).cause)));
+      "for the host, which is busy elsewhere ({}). Hiding this communication gains nothing by "
+      "itself",
+      duration(means.not_blocking_ns), words_of(at(verdict.losses, LossGroup::host).cause)));
 }
 
 void explain_hidden(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
@@ -124,7 +124,7 @@ void explain_faint_losses(const RunMeans& means, RunVerdict& verdict) {
   const LossRow& row = at(verdict.losses, largest);
   if (row.ns.hi_ns == 0) return;
   verdict.why.push_back(fmt::format("no loss reaches 10 % of the step; the largest is {} with {}",
-                                    name_of(largest),
+                                    words_of(largest),
                                     span_text(row.ns.lo_ns, row.ns.hi_ns, means.step_ns())));
 }
 
@@ -174,8 +174,8 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
         fmt::format("{} of exposed collectives can be transfer or waiting", duration(unsplit)));
   if (verdict.cause == Cause::graph_level_trace)
     verdict.missing.push_back(how_to_record_graphs());
-  else if (open == LossGroup::host || verdict.cause == Cause::records_lost)
-    verdict.missing.push_back(how_to_record_host());
+  else if (open == LossGroup::host)
+    verdict.missing.push_back(dependency > unknown ? how_to_record_waits() : how_to_record_host());
   if (open == LossGroup::memory)
     verdict.missing.push_back(
         "memory events and offload or recompute ranges: torch.profiler with profile_memory=True, "

@@ -165,7 +165,8 @@ std::string recompute(const View& v) {
   const TimeNs ns = v.p[Leaf::recompute];
   return fmt::format(
       "{} of the step ({}) repeats forward kernels in the backward pass: they are launched inside "
-      "recompute ranges (CheckpointFunctionBackward and the like)",
+      "recompute ranges (CheckpointFunctionBackward and the like) or by forward operators that "
+      "run inside a backward node (non-reentrant checkpoint)",
       v.share(ns), duration(ns));
 }
 
@@ -223,7 +224,7 @@ std::string collectives(const View& v, Cause cause) {
       "collectives ({}, mostly {}, {} per step) are exposed for {} ({}); {} of their time is "
       "hidden "
       "under compute",
-      cause == Cause::unknown ? "of unknown groups" : name_of(cause), name_of(op),
+      cause == Cause::unknown ? "of unknown groups" : words_of(cause), words_of(op),
       number(ratio(count, v.steps)), duration(per_step), v.share(per_step),
       percent(ratio(hidden, std::max<TimeNs>(1, total))));
 }
@@ -245,6 +246,12 @@ std::string compute(const View& v, Cause cause) {
 // Host time without a known state: where it is, since why is not recorded.
 std::string unknown_host(const View& v) {
   const TimeNs jit = v.p[Leaf::idle_jit];
+  const TimeNs copies = v.p[Leaf::copy_h2d] + v.p[Leaf::copy_d2h];
+  if (v.device.counts.kernels == 0 && 2 * copies > v.step_ns())
+    return fmt::format(
+        "copies between host and GPU take {} a step ({}) and no kernel runs: nothing shows what "
+        "they are for",
+        duration(copies), v.share(copies));
   std::string out;
   if (jit * 100 >= v.step_ns())
     out = fmt::format("the GPU waits {} a step ({}) while the host loads or compiles code",

@@ -2,6 +2,7 @@
 #include "analysis/offload.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "analysis/open_ranges.h"
@@ -30,13 +31,43 @@ std::vector<Stretches> offload_ranges(const Trace& trace) {
   return out;
 }
 
-struct Count {
+// The copies of one size on one device. What is offloaded goes down first and comes back after:
+// weights that are loaded at the start and saved at the end take the same two ways, the other way
+// round. A capture may begin between the two.
+struct RoundTrips {
   int64_t h2d = 0, d2h = 0;
+  int64_t back = 0;         // copies up that began after an own copy down had ended
+  std::deque<TimeNs> down;  // ends of copies down that have not come back
+
+  void add(OpClass cls, TimeNs begin_ns, TimeNs end_ns) {
+    if (cls == OpClass::d2h) {
+      ++d2h;
+      down.push_back(end_ns);
+      return;
+    }
+    ++h2d;
+    if (down.empty() || down.front() > begin_ns) return;
+    ++back;
+    down.pop_front();
+  }
+  bool differ_little(int64_t a, int64_t b) const {
+    return 10 * std::abs(a - b) <= std::max(a, b) + 10;
+  }
   bool paired() const {
-    const int64_t most = std::max(h2d, d2h);
-    return h2d > 0 && d2h > 0 && 10 * std::abs(h2d - d2h) <= most + 10;
+    return h2d > 0 && d2h > 0 && differ_little(h2d, d2h) && differ_little(h2d, back);
   }
 };
+
+// A device that runs no kernel has no state to offload: such copies are the program's purpose.
+std::vector<bool> computing_devices(const Trace& trace, const OpLabels& labels) {
+  std::vector<bool> out(trace.devices.size(), false);
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    const OpKind kind = trace.ops.kind[i];
+    if ((kind == OpKind::kernel || kind == OpKind::graph) && is_compute(labels.cls[i]))
+      out[row(trace.device_of(i))] = true;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -48,20 +79,23 @@ void flag_offload(const Trace& trace, OpLabels& labels) {
     const Copy& copy = trace.copies[ops.copy[i]];
     return copy.bytes >= kLargeBytes && !copy.pageable ? &copy : nullptr;
   };
-  std::map<int64_t, Count> sizes;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (const Copy* copy = large_pinned(i)) {
-      Count& c = sizes[copy->bytes];
-      ++(labels.cls[i] == OpClass::h2d ? c.h2d : c.d2h);
-    }
+  const std::vector<bool> computes = computing_devices(trace, labels);
+  std::map<std::pair<DeviceId, int64_t>, RoundTrips> sizes;
+  for (size_t i = 0; i < ops.size(); ++i) {  // in order of their begin
+    if (const Copy* copy = large_pinned(i))
+      sizes[{trace.device_of(i), copy->bytes}].add(labels.cls[i], ops.begin_ns[i], ops.end_ns[i]);
   }
+  const auto comes_back = [&](size_t i) {
+    const Copy* copy = large_pinned(i);
+    const DeviceId device = trace.device_of(i);
+    return copy != nullptr && computes[row(device)] && sizes[{device, copy->bytes}].paired();
+  };
   for (size_t i = 0; i < ops.size(); ++i) {
     if (!is_copy(labels.cls[i])) continue;
     const uint32_t call = ops.launch[i];
     const bool said = call != kNoRow &&
                       ranges[row(trace.calls.thread[call])].contains(trace.calls.begin_ns[call]);
-    const Copy* copy = large_pinned(i);
-    if (said || (copy != nullptr && sizes[copy->bytes].paired())) labels.flags[i] |= kFlagOffload;
+    if (said || comes_back(i)) labels.flags[i] |= kFlagOffload;
   }
 }
 

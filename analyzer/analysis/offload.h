@@ -6,7 +6,8 @@
 namespace ws {
 
 // Sets kFlagOffload: a range open at the launch says offload; else pinned copies of at least 1 MiB
-// whose size occurs in both directions with counts that differ by at most 10 % + 1.
+// whose size goes down and comes back on a device that computes, with counts that differ by at most
+// 10 % + 1.
 void flag_offload(const Trace& trace, OpLabels& labels);
 
 }  // namespace ws

@@ -2,19 +2,68 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 
 namespace ws {
+namespace {
+
+// In the order of Cause; phrases_test holds them against the report's own table.
+constexpr std::string_view kCauseWords[] = {"kernel launches",
+                                            "host synchronisation",
+                                            "input pipeline",
+                                            "host pauses (garbage collection)",
+                                            "allocator stalls",
+                                            "activation recompute",
+                                            "offloading to host memory",
+                                            "copies of pageable memory",
+                                            "EP all-to-all",
+                                            "TP collectives",
+                                            "DP gradient reduction",
+                                            "DP parameter gathering",
+                                            "CP exchange",
+                                            "PP transfers",
+                                            "kernels slowed by communication beside them",
+                                            "a slow GPU",
+                                            "a slow host",
+                                            "uneven expert load",
+                                            "pipeline bubble",
+                                            "memory-bound kernels",
+                                            "matrix multiplication",
+                                            "attention",
+                                            "kernels of several classes",
+                                            "only warm-up was recorded",
+                                            "too few steps",
+                                            "records were lost",
+                                            "CUDA graphs were recorded as a whole",
+                                            "the other ranks were not recorded",
+                                            "no GPU activity was recorded",
+                                            "cause not known"};
+static_assert(std::size(kCauseWords) == kCauseCount);
+
+}  // namespace
 
 std::string duration(TimeNs ns) {
-  const auto v = static_cast<double>(ns);
-  if (std::llabs(ns) < 1000) return fmt::format("{} ns", ns);
-  if (std::llabs(ns) < 1'000'000) return fmt::format("{:.1f} us", v / 1e3);
-  if (std::llabs(ns) < 1'000'000'000) return fmt::format("{:.1f} ms", v / 1e6);
-  return fmt::format("{:.2f} s", v / 1e9);
+  const TimeNs size = std::llabs(ns);
+  if (size < 1000) return fmt::format("{} ns", ns);
+  // Half goes up, in integers, as in the report's tables.
+  const auto shown = [ns](TimeNs unit, TimeNs digits) {
+    const TimeNs last = unit / digits;
+    const TimeNs v = (std::llabs(ns) + last / 2) / last;
+    return fmt::format("{}{}.{:0{}}", ns < 0 ? "-" : "", v / digits, v % digits,
+                       digits == 10 ? 1 : 2);
+  };
+  if (size < 1'000'000) return shown(1'000, 10) + " us";
+  if (size < 1'000'000'000) return shown(1'000'000, 10) + " ms";
+  return shown(1'000'000'000, 100) + " s";
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string percent(double share) {
+  const int64_t v = std::llround(share * 1000);
+  return fmt::format("{}{}.{} %", v < 0 ? "-" : "", std::llabs(v) / 10, std::llabs(v) % 10);
+}
 
 std::string byte_count(int64_t bytes) {
   const auto v = static_cast<double>(bytes);
@@ -22,6 +71,20 @@ std::string byte_count(int64_t bytes) {
   if (bytes < 1'000'000) return fmt::format("{:.1f} kB", v / 1e3);
   if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", v / 1e6);
   return fmt::format("{:.1f} GB", v / 1e9);
+}
+
+std::string_view words_of(Cause cause) { return kCauseWords[static_cast<size_t>(cause)]; }
+
+std::string_view words_of(LossGroup loss) {
+  if (loss == LossGroup::useful) return "compute";
+  return loss == LossGroup::bubble ? "pipeline bubble" : name_of(loss);
+}
+
+std::string words_of(CollectiveOp op) {
+  if (op == CollectiveOp::unknown) return "operations not named";
+  std::string out(name_of(op));
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
 }
 
 std::string number(double value) {

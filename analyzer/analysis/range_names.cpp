@@ -130,9 +130,13 @@ std::optional<StepName> user_step_name(std::string_view name, std::string_view w
   return out;
 }
 
+bool is_pytorch_optimizer_name(std::string_view name) {
+  return starts_with(trimmed(name), "optimizer.step#");
+}
+
 bool is_optimizer_name(std::string_view name) {
+  if (is_pytorch_optimizer_name(name)) return true;
   const std::string s = small_letters(trimmed(range_stem(name)));
-  if (s.rfind("optimizer.step#", 0) == 0) return true;
   constexpr std::array<std::string_view, 7> kNames = {
       "optimizer",      "optimizer_step",  "optimizer-step", "optimizer step",
       "optimizer.step", "## optimizer ##", "optim_step"};

@@ -26,6 +26,8 @@ std::optional<StepName> step_name(std::string_view name);
 std::optional<StepName> user_step_name(std::string_view name, std::string_view wanted);
 // Optimizer.step#AdamW.step, optimizer, optimizer_step: the whole name.
 bool is_optimizer_name(std::string_view name);
+// The first of these: PyTorch's profiler names its optimizers by class.
+bool is_pytorch_optimizer_name(std::string_view name);
 // Saving or loading of checkpoints, evaluation: why a step may be longer and not count.
 std::optional<std::string_view> pause_name(std::string_view name);
 

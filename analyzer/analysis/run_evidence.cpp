@@ -56,7 +56,8 @@ std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
       const TimeNs median = quantile(sorted, 1, 2);
       const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
       if ((*hi - *lo) * 10 <= median) continue;
-      const bool falling = std::is_sorted(times.rbegin(), times.rend());
+      // Of two times one is always the larger: that is no trend.
+      const bool falling = times.size() >= 3 && std::is_sorted(times.rbegin(), times.rend());
       return NotEnough{
           falling ? Cause::only_warmup : Cause::too_few_steps,
           fmt::format("only {} steps to compare, and their times differ from {} to {}{}",
@@ -113,8 +114,9 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
 
 std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
   int64_t ops = 0, linked = 0, launches = 0, without_op = 0, spanning = 0;
-  bool graphs = false;
+  bool graphs = false, ambiguous = false;
   for (const RankAnalysis& rank : ranks) {
+    ambiguous |= rank.notes.count(NoteCode::ambiguous_correlation) > 0;
     // Events stand in the file in no order of time, so a cut takes some out of every step.
     if (rank.notes.count(NoteCode::truncated_file) > 0)
       return NotEnough{Cause::records_lost,
@@ -130,7 +132,7 @@ std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
     }
   }
   if (spanning > 0)
-    return NotEnough{graphs ? Cause::graph_level_trace : Cause::records_lost,
+    return NotEnough{graphs ? Cause::graph_level_trace : Cause::too_few_steps,
                      fmt::format("{} device records are longer than a whole step", spanning),
                      graphs ? how_to_record_graphs() : how_to_record_steps()};
   if (without_op * 20 > ops)
@@ -139,11 +141,15 @@ std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
                                  "GPU did is only partly known",
                                  without_op, launches),
                      how_to_record_gpu()};
+  // The records are there, the link is not: nothing was lost that was recorded.
   if ((ops - linked) * 20 > ops)
-    return NotEnough{Cause::records_lost,
-                     fmt::format("{} of {} device records in the steps have no launch call: why "
-                                 "the GPU was idle can not be told",
-                                 ops - linked, ops),
+    return NotEnough{Cause::unknown,
+                     fmt::format("{} of {} device records in the steps {}: why the GPU was idle "
+                                 "can not be told",
+                                 ops - linked, ops,
+                                 ambiguous ? "share their correlation id with unrelated calls, so "
+                                             "that their launch is not known"
+                                           : "have no launch call in the recording"),
                      how_to_record_host()};
   return std::nullopt;
 }
@@ -193,12 +199,38 @@ RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& 
   return out;
 }
 
+namespace {
+
+// Most of the time is inside whole graphs: then their nodes are what is missing most.
+std::optional<NotEnough> opaque(const RunMeans& means, std::string_view of, bool steps_too) {
+  if (means.opaque_ns == 0 || 2 * means.opaque_ns < means.step_ns()) return std::nullopt;
+  return NotEnough{
+      Cause::graph_level_trace,
+      fmt::format("{} of the {} is inside CUDA graphs that were recorded as a whole: their "
+                  "kernels and collectives are unknown",
+                  percent(ratio(means.opaque_ns, means.step_ns())), of),
+      how_to_record_graphs() + (steps_too ? "; and " + how_to_record_steps() : "")};
+}
+
+}  // namespace
+
 std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                                     const RunEvidence& evidence) {
-  if (means.devices.empty())
+  if (means.devices.empty()) {
+    for (const RankAnalysis& rank : ranks)
+      if (rank.notes.count(NoteCode::other_accelerator) > 0)
+        return NotEnough{Cause::no_gpu_events,
+                         "the device records in the file are of an accelerator that is no GPU, and "
+                         "are not read",
+                         "the same training on a CUDA or ROCm GPU, with torch.profiler or nsys"};
     return NotEnough{Cause::no_gpu_events,
                      "no GPU activity was recorded: the GPU side of the run is unknown",
                      how_to_record_gpu()};
+  }
+  if (evidence.complete_steps <= 1) {
+    const bool none = evidence.complete_steps == 0;
+    if (auto out = opaque(means, none ? "recording" : "only step", true)) return out;
+  }
   if (evidence.complete_steps == 0) {
     int64_t ops = 0;
     TimeNs span = 0;
@@ -222,13 +254,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
                      how_to_record_steps()};
   if (auto out = unsteady(ranks)) return out;
   if (auto out = lost_records(ranks)) return out;
-  if (2 * means.opaque_ns >= means.step_ns())
-    return NotEnough{Cause::graph_level_trace,
-                     fmt::format("{} of the step is inside CUDA graphs that were recorded as a "
-                                 "whole: their kernels and collectives are unknown",
-                                 percent(ratio(means.opaque_ns, means.step_ns()))),
-                     how_to_record_graphs()};
-  return std::nullopt;
+  return opaque(means, "step", false);
 }
 
 Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants) {
@@ -257,6 +283,12 @@ std::string how_to_record_host() {
   return "CUDA API calls with correlation ids and host ranges, from before the first step: `nsys "
          "profile --trace=cuda,nvtx,osrt` or torch.profiler with ProfilerActivity.CPU and "
          "ProfilerActivity.CUDA";
+}
+std::string how_to_record_waits() {
+  return "what launched work waits for: CUDA events and stream waits (`nsys profile "
+         "--trace=cuda,nvtx --cuda-event-trace=true`, or torch.profiler with the experimental "
+         "setting enable_cuda_sync_events=True); the longest such stretch is in the table of idle "
+         "time";
 }
 std::string how_to_record_gpu() {
   return "GPU activity: torch.profiler with ProfilerActivity.CUDA, or `nsys profile --trace=cuda "

@@ -39,6 +39,7 @@ Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool sta
 std::string how_to_record_peers();
 std::string how_to_record_steps();
 std::string how_to_record_host();
+std::string how_to_record_waits();  // of work that was launched and did not start
 std::string how_to_record_gpu();
 std::string how_to_record_graphs();
 

@@ -173,10 +173,12 @@ std::vector<HostStep> merged(const Trace& trace, const OpLabels& labels,
   return out;
 }
 
-// Steps from the end of one optimizer range to the end of the next.
+// Steps from the end of one optimizer range to the end of the next. PyTorch names its own ranges
+// after the class (Optimizer.step#Adam.step); the short names are Megatron's.
 std::optional<HostAnchor> optimizer_anchor(const Trace& trace, const OpLabels& labels,
                                            const Candidates& c) {
   std::map<ThreadId, std::vector<HostStep>> best;
+  StepOrigin origin = StepOrigin::megatron_ranges;
   size_t most = 0;
   size_t tried = 0;
   for (const auto& [name, threads] : c.optimizer) {
@@ -194,9 +196,11 @@ std::optional<HostAnchor> optimizer_anchor(const Trace& trace, const OpLabels& l
     if (count > most) {
       most = count;
       best = std::move(steps);
+      origin = is_pytorch_optimizer_name(trace.strings[name]) ? StepOrigin::named_range
+                                                              : StepOrigin::megatron_ranges;
     }
   }
-  return anchor_of(StepOrigin::megatron_ranges, best);
+  return anchor_of(origin, best);
 }
 
 }  // namespace

@@ -223,8 +223,8 @@ class Finder {
   StepsResult run() {
     const auto anchor = find_host_anchor(trace_, labels_, options_.range_name);
     if (!options_.range_name.empty() && (!anchor || anchor->origin != StepOrigin::user_range)) {
-      out_.notes.add(NoteCode::selection, {}, 1,
-                     fmt::format("no range is named '{}'", one_line(options_.range_name)));
+      out_.notes.add(NoteCode::range_not_found, {}, 1,
+                     fmt::format("'{}'", one_line(options_.range_name)));
     }
     if (anchor) from_host(*anchor);
     if (options_.window == StepWindow::whole) {

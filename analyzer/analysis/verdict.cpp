@@ -99,16 +99,13 @@ bool stable_constants(const std::vector<RankAnalysis>& ranks, const RunMeans& me
   return true;
 }
 
-Cause undecided_cause(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                      const RunEvidence& evidence) {
+Cause undecided_cause(const RunMeans& means) {
   const TimeNs unsplit = unsplit_communication(means.mean);
   const PerGroup<LossNs> ns = losses_of(means.mean, means.offload_idle_ns);
   const TimeNs unknown = at(ns, LossGroup::host).hi_ns - at(ns, LossGroup::host).lo_ns;
   if (means.opaque_ns > std::max(unsplit, unknown)) return Cause::graph_level_trace;
   if (unsplit >= unknown) return Cause::peers_missing;
-  bool api = true;
-  for (const RankAnalysis& rank : ranks) api &= rank.has_api_records;
-  return !api || evidence.linked_share < 0.98 ? Cause::records_lost : Cause::unknown;
+  return Cause::unknown;
 }
 
 TimeNs loss_in_step(LossGroup loss, const DeviceAnalysis& device, size_t step) {
@@ -241,7 +238,7 @@ RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   }
   const Outcome outcome = outcome_of(means.mean, means, prices);
   if (outcome.decision.kind == Decision::Kind::undecided && !outcome.unsplit) {
-    verdict.cause = undecided_cause(ranks, means, evidence);
+    verdict.cause = undecided_cause(means);
     explain_undecided(ranks, means, outcome.decision.second, verdict);
     return verdict;
   }

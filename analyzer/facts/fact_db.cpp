@@ -2,9 +2,11 @@
 #include "facts/fact_db.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <set>
 #include <sstream>
 
 #include "facts/facts_schema.inc"  // generated from schemas/facts.sql
@@ -12,7 +14,37 @@
 namespace ws {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+
+// Every table and column of the schema, as tables: a file that lost one is no fact database, and
+// what is read from it would blame the reader.
+Result<void> check_tables(const Database& db, const std::string& path) {
+  std::string table;
+  std::set<std::string> columns;
+  for (const FactColumn& c : facts_columns()) {
+    if (c.table != table) {
+      table = c.table;
+      columns.clear();
+      auto query = db.prepare(
+          "SELECT i.name FROM sqlite_master m JOIN pragma_table_info(m.name) i "
+          "WHERE m.type = 'table' AND m.name = ?1");
+      if (!query) return Error{fmt::format("{}: can not read its tables", path)};
+      query->bind(1, std::string_view(table));
+      while (query->step()) columns.emplace(query->text(0));
+      if (columns.empty())
+        return Error{
+            fmt::format("{}: expected a fact database, found none of its tables named {}; analyze "
+                        "the recording again",
+                        path, table)};
+    }
+    if (columns.count(c.column) == 0)
+      return Error{
+          fmt::format("{}: expected a fact database, found {} without its column {}; analyze the "
+                      "recording again",
+                      path, table, c.column)};
+  }
+  return {};
+}
 
 Result<void> check_version(const Database& db, const std::string& path) {
   auto has =
@@ -80,7 +112,18 @@ Result<FactDb> FactDb::open(const std::string& path) {
   auto db = Database::open(path, Database::Mode::immutable);
   if (!db) return db.error();
   if (auto ok = check_version(*db, path); !ok) return ok.error();
+  if (auto ok = check_tables(*db, path); !ok) return ok.error();
   return FactDb(std::move(*db));
+}
+
+bool FactDb::may_replace(const std::string& path) {
+  struct stat st {};
+  if (stat(path.c_str(), &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0)) return true;
+  auto db = Database::open(path, Database::Mode::immutable);
+  if (!db) return false;
+  auto has =
+      db->prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'fact_run'");
+  return has && has->step() && has->int64(0) > 0;
 }
 
 Result<void> FactDb::save(const std::string& path) const {

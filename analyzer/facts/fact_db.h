@@ -21,6 +21,9 @@ class FactDb {
   static Result<FactDb> create(const std::string& path);
   // Read-only. Refuses what is not a fact database and versions this program can not read.
   static Result<FactDb> open(const std::string& path);
+  // Nothing there, an empty file, or a fact database of any version: nothing else is lost by
+  // writing one to path.
+  static bool may_replace(const std::string& path);
   const Database& db() const { return db_; }
   // Writes a consistent copy to path (replacing it as a whole at the end).
   Result<void> save(const std::string& path) const;

@@ -87,6 +87,12 @@ std::optional<std::string> joined(const std::vector<std::string>& parts) {
   return out;
 }
 
+bool other_accelerator(const RunAnalysis& run) {
+  return std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankAnalysis& rank) {
+    return rank.notes.count(NoteCode::other_accelerator) > 0;
+  });
+}
+
 std::optional<int32_t> critical_rank(const RunMeans& means) {
   const DeviceMeans* longest = nullptr;
   for (const DeviceMeans& row : means.devices)
@@ -176,7 +182,9 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             share(Leaf::gemm, Leaf::recompute), share(Leaf::comm_tp_wait, Leaf::comm_other_unsplit),
             share(Leaf::copy_h2d, Leaf::copy_offload), share(Leaf::idle_launch, Leaf::idle_unknown),
             share(Leaf::idle_unknown, Leaf::idle_unknown), known(devices, e.profiler_share),
-            v.latent_memory_wall);
+            v.latent_memory_wall, devices ? ratio(means.not_blocking_ns, step) : 0.0,
+            devices ? ratio(means.opaque_ns, step) : 0.0, known(devices, e.linked_share),
+            other_accelerator(in.run));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

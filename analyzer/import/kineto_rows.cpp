@@ -278,11 +278,10 @@ Trace Rows::finish(const Header& header) {
   t.framework = pytorch_ || header.schema ? "pytorch" : "";
   t.tick_ns = (device_work ? finer_device_ : finer_host_) ? 1 : 1000;
   if (t.tick_ns > 1) notes().add(NoteCode::microsecond_clock);
-  if (!device_work) {
-    notes().add(NoteCode::no_gpu_events, {}, 1,
-                accelerator_rows_ > 0
-                    ? "the file holds work of another kind of accelerator, which is not read"
-                    : "");
+  if (accelerator_rows_ > 0) {
+    notes().add(NoteCode::other_accelerator, {}, accelerator_rows_);
+  } else if (!device_work) {
+    notes().add(NoteCode::no_gpu_events);
   }
   const TimeNs base = header.base_ns.value_or(0);
   Trace out = builder_.seal();

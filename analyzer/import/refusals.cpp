@@ -41,7 +41,23 @@ char first_sign(std::string_view s) {
   return at == std::string_view::npos ? '\0' : s[at];
 }
 
+bool begins_with_zeros(std::string_view bytes) {
+  const std::string_view start = bytes.substr(0, 100);
+  return std::all_of(start.begin(), start.end(), [](char c) { return c == '\0'; });
+}
+
+bool is_cut_json(std::string_view bytes) {
+  const char c = first_sign(bytes);
+  if ((c != '{' && c != '[') || bytes.size() >= kHeadBytes) return false;
+  const char last = bytes[bytes.find_last_not_of(" \t\r\n")];
+  return last != '}' && last != ']';
+}
+
 }  // namespace
+
+bool is_damaged(const FileHead& head) {
+  return begins_with_zeros(head.bytes) || is_cut_json(head.bytes);
+}
 
 Error refusal(const std::string& path, const FileHead& head) {
   const std::string_view bytes = head.bytes;
@@ -51,11 +67,16 @@ Error refusal(const std::string& path, const FileHead& head) {
       return Error{fmt::format("{}: expected a trace, found {}; {}", path, k.found, k.advice)};
     }
   }
-  const std::string_view start = bytes.substr(0, 100);
-  if (std::all_of(start.begin(), start.end(), [](char c) { return c == '\0'; })) {
+  if (begins_with_zeros(bytes)) {
     return Error{fmt::format(
         "{}: expected a trace, found a header of zeros: the export did not finish, run nsys export "
         "again",
+        path)};
+  }
+  if (is_cut_json(bytes)) {
+    return Error{fmt::format(
+        "{}: expected a PyTorch trace, found JSON that is cut off before its events; copy or "
+        "record it again",
         path)};
   }
   if (const char c = first_sign(bytes); c == '{' || c == '[') {

@@ -9,4 +9,7 @@ namespace ws {
 // Why a file that no importer knows is not a trace, and what to do: one line.
 Error refusal(const std::string& path, const FileHead& head);
 
+// Zeros where a header should be, or JSON that ends before it is closed.
+bool is_damaged(const FileHead& head);
+
 }  // namespace ws

@@ -38,6 +38,25 @@ bool export_stands_beside(const fs::path& path) {
   return fs::exists(sqlite.replace_extension(".sqlite"), failed);
 }
 
+bool named_like_a_trace(std::string_view path) {
+  for (const std::string_view end : {".json", ".json.gz", ".sqlite", ".nsys-rep", ".qdrep"})
+    if (path.size() > end.size() && path.substr(path.size() - end.size()) == end) return true;
+  return false;
+}
+
+// A file that is left out is a rank that is missing where it should have been a trace.
+void note_left_out(const std::string& path, const Result<FileHead>& head, Notes& notes) {
+  const std::string name = fs::path(path).filename().string();
+  const bool broken = named_like_a_trace(path) && (!head || is_damaged(*head)) &&
+                      !(head && export_stands_beside(path));
+  if (!broken) {
+    notes.add(NoteCode::file_skipped, name);
+    return;
+  }
+  const std::string why = (head ? refusal(path, *head) : head.error()).message;
+  notes.add(NoteCode::file_unreadable, {}, 1, name + why.substr(std::min(path.size(), why.size())));
+}
+
 Result<void> add_folder(const std::string& folder, std::vector<std::string>& out, Notes& notes) {
   std::error_code failed;
   std::vector<std::string> names;
@@ -57,7 +76,7 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
     if (trace) {
       out.push_back(name);
     } else {
-      notes.add(NoteCode::file_skipped, fs::path(name).filename().string());
+      note_left_out(name, head, notes);
     }
   }
   if (out.size() == before) {

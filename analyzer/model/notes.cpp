@@ -61,6 +61,9 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"no_gpu_events", kLoss, "no GPU activity was recorded",
      "torch.profiler: ProfilerActivity.CUDA; nsys: --trace=cuda, --trace-fork-before-exec=true for "
      "child processes, check the capture range; check that CUPTI is not in use by another tool"},
+    {"other_accelerator", kLoss,
+     "the file holds work of an accelerator that is no GPU: it is not read",
+     "analyze a recording of the same training on a CUDA or ROCm GPU"},
     {"graph_level_trace", kWarn,
      "CUDA graphs were recorded as a whole: what runs inside them is unknown",
      "nsys profile --cuda-graph-trace=node"},
@@ -82,7 +85,13 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "only some ranks of the job were recorded: waiting and transfer can not be told apart",
      "record all ranks of one communicator in the same steps and analyze the files together"},
     {"file_skipped", kInfo, "files in the folder are not traces and were skipped", ""},
+    {"file_unreadable", kWarn, "a file of the folder looks like a trace and can not be read",
+     "copy or record it again: its rank is missing here"},
     {"selection", kInfo, "only a selected part was analyzed", ""},
+    {"rank_not_found", kWarn, "ranks that --rank names are not in the input", ""},
+    {"range_not_found", kWarn,
+     "no host range has the name that --step-range gives: steps were found another way",
+     "the name as it stands in the recording, without its number"},
     {"mixed_formats", kInfo, "the ranks come from different recorders", ""},
     {"steps_unknown", kWarn, "no steps were found: the whole recording is one window",
      "torch.profiler: call prof.step() every iteration; nsys: an NVTX range per iteration, for "

@@ -40,6 +40,7 @@ enum class NoteCode : uint8_t {
   missing_api_records,
   no_host_ranges,
   no_gpu_events,
+  other_accelerator,
   graph_level_trace,
   records_lost,
   recorder_message,
@@ -52,7 +53,10 @@ enum class NoteCode : uint8_t {
   two_files_one_rank,
   peers_missing,
   file_skipped,
+  file_unreadable,
   selection,
+  rank_not_found,
+  range_not_found,
   mixed_formats,
   // analysis
   steps_unknown,

@@ -47,14 +47,15 @@ TEST_CASE("evidence: launches whose record is missing, and records whose launch 
   m.op(100, 200, 300, kGemm);
   call(m, 400, 410, "cudaLaunchKernel", 900);           // nothing recorded
   call(m, 402, 408, "cuLaunchKernel", 900);             // the same launch
+  call(m, 412, 414, "cudaLaunchKernel", 904);           // nothing recorded
   call(m, 420, 430, "cudaLaunchHostFunc_v10000", 901);  // launches no kernel
   call(m, 440, 450, "cudaMemcpyAsync", 902);
   m.bare_op(500, 600, kGemm);
   m.op(700, 800, 900, kGemm);
   call(m, 950, 960, "cudaLaunchKernel", 903);  // after the last recorded one: cut off, not lost
   const DeviceAnalysis d = evidence_in(m, {{0, 1'000}});
-  CHECK(d.expected_launches == 3);
-  CHECK(d.launches_without_op == 1);
+  CHECK(d.expected_launches == 4);
+  CHECK(d.launches_without_op == 1);  // of two: one may have launched the kernel without a launch
   CHECK(d.ops == 3);
   CHECK(d.ops_with_launch == 2);
   CHECK(d.evidence.step_ops == 3);

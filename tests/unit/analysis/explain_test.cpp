@@ -102,7 +102,8 @@ const std::vector<Row>& rows() {
          row.hidden_ns = 12'000'000;
          d.collectives.push_back(row);
        },
-       {"mostly all_to_all, 20 per step", "8.0 ms (44.4 %)", "25.0 % of their time is hidden"}},
+       {"EP all-to-all, mostly all-to-all, 20 per step", "8.0 ms (44.4 %)",
+        "25.0 % of their time is hidden"}},
       {"busy",
        {{Leaf::gemm, 9'000'000}, {Leaf::attention, 1'000'000}},
        [](DeviceAnalysis& d) {
@@ -158,7 +159,7 @@ TEST_CASE("why: exposed communication that blocks nothing names what the host do
   INFO(text);
   CHECK(text.find("4.0 ms of communication a step is exposed but blocks nothing") !=
         std::string::npos);
-  CHECK(text.find("input_pipeline") != std::string::npos);
+  CHECK(text.find("input pipeline") != std::string::npos);
 }
 
 TEST_CASE("numbers are printed with the unit that fits") {

@@ -48,6 +48,24 @@ std::vector<Row> rows() {
                  Cause::too_few_steps});
   out.push_back({"two equal steps",
                  with(busy(1), [](DeviceAnalysis& d) { d.steps[0].steady = true; }), std::nullopt});
+  out.push_back({"two steps, the second shorter: no trend",
+                 with(busy(2), [](DeviceAnalysis& d) { stretch(d, 1, 300'000); }),
+                 Cause::too_few_steps});
+  out.push_back({"three steps that still fall",
+                 with(busy(3),
+                      [](DeviceAnalysis& d) {
+                        stretch(d, 1, 300'000);
+                        stretch(d, 2, 200'000);
+                      }),
+                 Cause::only_warmup});
+  RankAnalysis graphs = whole;
+  graphs.devices[0].evidence.opaque_ns = 500'000;
+  out.push_back(
+      {"no step found, half of it inside whole graphs", graphs, Cause::graph_level_trace});
+  RankAnalysis one_graph = busy(0);
+  one_graph.devices[0].steps[0].steady = true;
+  one_graph.devices[0].evidence.opaque_ns = 500'000;
+  out.push_back({"one step, half of it inside whole graphs", one_graph, Cause::graph_level_trace});
   out.push_back({"two steps that differ",
                  with(busy(2), [](DeviceAnalysis& d) { stretch(d, 2, 300'000); }),
                  Cause::too_few_steps});
@@ -81,13 +99,13 @@ std::vector<Row> rows() {
                  std::nullopt});
   out.push_back({"launches missing",
                  with(busy(), [](DeviceAnalysis& d) { d.evidence.step_ops_with_launch = 854; }),
-                 Cause::records_lost});
+                 Cause::unknown});
   out.push_back({"few launches missing",
                  with(busy(), [](DeviceAnalysis& d) { d.evidence.step_ops_with_launch = 855; }),
                  std::nullopt});
   out.push_back({"a record over several steps",
                  with(busy(), [](DeviceAnalysis& d) { d.evidence.ops_over_steps = 1; }),
-                 Cause::records_lost});
+                 Cause::too_few_steps});
   out.push_back({"a graph over several steps",
                  with(busy(),
                       [](DeviceAnalysis& d) {
@@ -142,6 +160,30 @@ TEST_CASE("a job is parallel by its world size, its groups or its collectives") 
   // One process that drives both members needs no peer.
   group.devices.push_back(group.devices[0]);
   CHECK_FALSE(parallel(group));
+}
+
+TEST_CASE("a missing link is no lost record, and the sentence says which it is") {
+  RankAnalysis rank = busy();
+  rank.devices[0].evidence.step_ops_with_launch = 100;
+  const RunVerdict missing = made::verdict(rank);
+  REQUIRE(missing.why.size() == 1);
+  CHECK(missing.why[0] ==
+        "800 of 900 device records in the steps have no launch call in the recording: why the GPU "
+        "was idle can not be told");
+  rank.notes.add(NoteCode::ambiguous_correlation);
+  CHECK(made::verdict(rank).why[0].find("share their correlation id with unrelated calls") !=
+        std::string::npos);
+}
+
+TEST_CASE("work of another accelerator is no missing CUDA activity") {
+  RankAnalysis rank = busy();
+  rank.devices.clear();
+  CHECK(made::verdict(rank).missing[0].find("ProfilerActivity.CUDA") != std::string::npos);
+  rank.notes.add(NoteCode::other_accelerator);
+  const RunVerdict v = made::verdict(rank);
+  CHECK(v.cause == Cause::no_gpu_events);
+  CHECK(v.missing[0].find("ProfilerActivity.CUDA") == std::string::npos);
+  CHECK(v.why[0].find("no GPU") != std::string::npos);
 }
 
 }  // namespace

@@ -119,8 +119,14 @@ TEST_CASE("anchors: optimizer ranges, from end to end, those without work betwee
   }
   const Found f = find(m);
   REQUIRE(f.anchor);
-  CHECK(f.anchor->origin == StepOrigin::megatron_ranges);
+  CHECK(f.anchor->origin == StepOrigin::named_range);  // PyTorch's own name, not Megatron's
   CHECK(begins(f.anchor->threads[0]) == std::vector<TimeNs>{800, 1800, 2800});
+  Maker megatron;
+  for (int i = 0; i < 4; ++i) {
+    megatron.op(i * 1000 + 10, i * 1000 + 20, i * 1000 + 600, kGemm);
+    megatron.range(i * 1000 + 700, i * 1000 + 750, "optimizer");
+  }
+  CHECK(find(megatron).anchor->origin == StepOrigin::megatron_ranges);
   Maker two;
   for (int i = 0; i < 2; ++i) {
     two.op(i * 1000 + 10, i * 1000 + 20, i * 1000 + 600, kGemm);

@@ -145,8 +145,9 @@ TEST_CASE("steps: a user's range name that does not exist is said") {
   o.range_name = "my_step";
   const StepsResult r = steps_of(m, o);
   CHECK(r.origin == StepOrigin::profiler_step);
-  REQUIRE(r.notes.count(NoteCode::selection) == 1);
-  CHECK(r.notes.all()[0].detail == "no range is named 'my_step'");
+  REQUIRE(r.notes.count(NoteCode::range_not_found) == 1);
+  CHECK(r.notes.count(NoteCode::selection) == 0);  // nothing was selected
+  CHECK(r.notes.all()[0].detail == "'my_step'");
 }
 
 TEST_CASE("steps: four devices of one process") {

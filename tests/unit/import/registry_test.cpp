@@ -166,3 +166,26 @@ TEST_CASE("names compare as people count") {
   CHECK_FALSE(natural_less("x", "x"));
   CHECK(natural_less("r99999999999999999999998", "r99999999999999999999999"));
 }
+
+TEST_CASE("a file of the folder that should be a trace and is broken is told with the reason") {
+  const Folder folder;
+  folder.add_export("rank0.sqlite");
+  folder.add("rank1.sqlite", std::string(4096, '\0'));
+  folder.add("rank2.json", "");
+  folder.add("rank3.json", "{\"name\": \"run\", \"parts\": [{\"id\": 0");
+  folder.add("rank4.json.gz", "\x1f\x8b torn");
+  folder.add("stderr.log", "");
+  folder.add("config.json", "{\"lr\": 1}");
+  Notes notes;
+  REQUIRE(list_inputs({folder.path}, notes).has_value());
+  CHECK(notes.count(NoteCode::file_skipped) == 2);
+  CHECK(notes.count(NoteCode::file_unreadable) == 4);
+  std::string details;
+  for (const Note& note : notes.all())
+    if (note.code == NoteCode::file_unreadable) details += note.detail + "\n";
+  INFO(details);
+  for (const char* part : {"rank1.sqlite: ", "a header of zeros", "rank2.json: ", "an empty file",
+                           "rank3.json: ", "cut off before its events", "rank4.json.gz: "})
+    CHECK(details.find(part) != std::string::npos);
+  CHECK(details.find(folder.path) == std::string::npos);
+}
