@@ -15,4 +15,7 @@ std::string one_line(std::string_view utf8);
 // Shortens to at most `columns` code points, ending in "..." when cut.
 std::string shorten(std::string_view utf8, size_t columns);
 
+// The same with "..." in the middle: both ends of a kernel's or a step's name tell it apart.
+std::string shorten_middle(std::string_view utf8, size_t columns);
+
 }  // namespace ws

@@ -1,7 +1,7 @@
 // The table that proves the verdict, and the verdict in words.
 //
 // The table has one row per loss group and adds up twice: in ns (by construction: every leaf is in
-// one group) and in what is printed (largest remainders). Idle of an offload round trip has host
+// one group) and in what is printed (rounded_parts). Idle of an offload round trip has host
 // leaves but is the memory group's (ALGORITHMS 4): it moves between the two rows, the sum stays.
 #include <fmt/format.h>
 
@@ -27,25 +27,70 @@ void add_detail(WhereRow& row, std::string_view label, int64_t ns) {
   }
 }
 
+std::string_view where_of_loss(const std::string& loss) {
+  if (loss == "useful") return name_of(WhereGroup::compute);
+  return loss;  // the other groups are called after their loss
+}
+
 bool always_shown(const WhereRow& row) {
   return row.group == name_of(WhereGroup::compute) ||
          row.group == name_of(WhereGroup::communication) ||
          row.group == name_of(WhereGroup::memory) || row.group == name_of(WhereGroup::host);
 }
 
-void print_columns(WhereTable& table) {
+// Rows that the verdict's sentences speak of are rounded as the sentences are.
+std::vector<bool> spoken_of(const WhereTable& table, const ReportVerdict& v) {
+  std::vector<bool> out;
+  size_t largest = table.rows.size();
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const WhereRow& row = table.rows[i];
+    out.push_back((v.loss && row.group == where_of_loss(*v.loss)) ||
+                  (v.also && row.group == where_of_loss(*v.also)));
+    const bool other =
+        row.group != name_of(WhereGroup::compute) && row.group != name_of(WhereGroup::unexplained);
+    if (other && (largest == table.rows.size() || row.ns > table.rows[largest].ns)) largest = i;
+  }
+  if (v.kind == "none" && largest < out.size()) out[largest] = true;  // "the largest is ..."
+  return out;
+}
+
+void print_columns(WhereTable& table, const ReportVerdict& v) {
   table.unit = unit_for(table.sum_ns);
-  std::vector<int64_t> ns;
-  for (const WhereRow& row : table.rows) ns.push_back(row.ns);
   int64_t digit_ns = table.unit.ns;
   for (int i = 0; i < table.unit.decimals; ++i) digit_ns /= 10;
   table.sum_shown = (table.sum_ns + digit_ns / 2) / digit_ns;
-  const auto shares = proportional(ns, 1000);
-  const auto times = proportional(ns, table.sum_shown);
+  std::vector<int64_t> ns;
+  for (const WhereRow& row : table.rows) ns.push_back(row.ns);
+  const std::vector<bool> keep = spoken_of(table, v);
+  const auto shares = rounded_parts(ns, 1000, keep);
+  const auto times = rounded_parts(ns, table.sum_shown, keep);
   for (size_t i = 0; i < table.rows.size(); ++i) {
     table.rows[i].share_tenths = shares[i];
     table.rows[i].time_shown = times[i];
   }
+}
+
+// Which of the host's idle parts an offload round trip covers is not known by the ns: waiting for
+// the copy first, then what the host computes, then the rest.
+void take_offload_idle(WhereRow& host, int64_t ns) {
+  host.ns -= ns;
+  for (const std::string_view leaf : {"idle.sync", "idle.host", "idle.launch", "idle.kernel_gap"}) {
+    const LeafPhrase* p = phrase_of_leaf(leaf);
+    for (auto& [label, part] : host.details) {
+      if (p == nullptr || label != p->label) continue;
+      const int64_t taken = std::min(ns, part);
+      part -= taken;
+      ns -= taken;
+    }
+  }
+  for (auto& [label, part] : host.details) {
+    const int64_t taken = std::min(ns, part);
+    part -= taken;
+    ns -= taken;
+  }
+  host.details.erase(std::remove_if(host.details.begin(), host.details.end(),
+                                    [](const auto& d) { return d.second == 0; }),
+                     host.details.end());
 }
 
 std::string step_word(const Report& report) { return report.whole_window ? "window" : "step"; }
@@ -134,7 +179,7 @@ void add_where_table(Report& report) {
     const auto wanted =
         std::llround(report.memory->offload_idle_share * static_cast<double>(table.sum_ns));
     const int64_t moved = std::clamp<int64_t>(wanted, 0, host.ns);
-    add_detail(host, "of these while offloaded", -moved);
+    take_offload_idle(host, moved);
     add_detail(rows[static_cast<size_t>(WhereGroup::memory)], "idle while offloaded", moved);
   }
   for (WhereRow& row : rows) {
@@ -142,7 +187,7 @@ void add_where_table(Report& report) {
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     if (row.ns != 0 || always_shown(row)) table.rows.push_back(std::move(row));
   }
-  print_columns(table);
+  print_columns(table, report.verdict);
 }
 
 void add_headline(Report& report) {

@@ -101,9 +101,7 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
     if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
     if (count++ == 0) out << "\nMay apply, but not everything it needs is known:\n\n";
     if (!all && count > kShortList) continue;
-    out << "- "
-        << escape_markdown(f.finding.title + " (needs " + facts_words(f.missing_facts) + ")")
-        << "\n";
+    out << "- " << escape_markdown(may_apply_words(f)) << "\n";
   }
   if (!all && count > kShortList) out << fmt::format("- and {} more (--all)\n", count - kShortList);
 }

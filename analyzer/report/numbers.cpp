@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 namespace ws {
 namespace {
@@ -18,25 +18,34 @@ int64_t power_of_ten(int n) {
 
 }  // namespace
 
-std::vector<int64_t> proportional(const std::vector<int64_t>& values, int64_t total) {
-  __extension__ typedef __int128 Wide;
+std::vector<int64_t> rounded_parts(const std::vector<int64_t>& values, int64_t total,
+                                   const std::vector<bool>& keep) {
+  double sum = 0;
+  for (const int64_t v : values) sum += static_cast<double>(v);
   std::vector<int64_t> out(values.size(), 0);
-  Wide sum = 0;
-  for (int64_t v : values) sum += v;
   if (sum <= 0) return out;
-  std::vector<Wide> rest(values.size());
+  std::vector<double> error(values.size());  // in the last digit; positive: rounded up
   int64_t left = total;
   for (size_t i = 0; i < values.size(); ++i) {
-    const Wide product = Wide{values[i]} * total;
-    out[i] = static_cast<int64_t>(product / sum);
-    rest[i] = product % sum;
+    const double exact = static_cast<double>(values[i]) / sum * static_cast<double>(total);
+    out[i] = std::llround(exact);
+    error[i] = static_cast<double>(out[i]) - exact;
     left -= out[i];
   }
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return rest[a] > rest[b]; });
-  for (size_t i = 0; i < order.size() && left > 0; ++i, --left) ++out[order[i]];
+  const int64_t step = left > 0 ? 1 : -1;
+  const auto burden = [&](size_t i) {
+    return std::pair(bool{keep[i]}, static_cast<double>(step) * error[i]);
+  };
+  for (; left != 0; left -= step) {
+    size_t best = values.size();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == 0 || out[i] + step < 0) continue;
+      if (best == values.size() || burden(i) < burden(best)) best = i;
+    }
+    if (best == values.size()) break;
+    out[best] += step;
+    error[best] += static_cast<double>(step);
+  }
   return out;
 }
 

@@ -9,9 +9,11 @@
 
 namespace ws {
 
-// Splits `total` over the values in proportion so that the parts sum to it: floors first, then one
-// each to the largest remainders (ties: the earlier). All 0 when the values sum to 0.
-std::vector<int64_t> proportional(const std::vector<int64_t>& values, int64_t total);
+// Splits `total` over the values in proportion, each rounded to the nearest as percent_text and
+// in_unit do. Where the parts do not sum to the total, those nearest to the other side give way,
+// one each, and those to `keep` last. A value of 0 stays 0; all 0 when the values sum to 0.
+std::vector<int64_t> rounded_parts(const std::vector<int64_t>& values, int64_t total,
+                                   const std::vector<bool>& keep);
 
 std::string percent_text(double share);           // 0.4862 -> "48.6 %"
 std::string percent_range(double lo, double hi);  // "31.0 to 44.5 %", or one number

@@ -58,7 +58,7 @@ constexpr Pair kFormats[] = {{"nsys-sqlite", "Nsight Systems export"},
 constexpr Pair kOrigins[] = {{"user_range", "the named range"},
                              {"profiler_step", "ProfilerStep"},
                              {"named_range", "named host ranges"},
-                             {"megatron_ranges", "Megatron ranges"},
+                             {"megatron_ranges", "optimizer ranges"},
                              {"optimizer_burst", "bursts of optimizer kernels"},
                              {"kernel_period", "the repeating sequence of kernels"},
                              {"whole", "none: the whole recording is one window"}};
@@ -72,7 +72,7 @@ constexpr Pair kIdle[] = {{"launch", "launch calls"},
                           {"jit", "code loading, compilation"},
                           {"profiler", "the profiler itself"},
                           {"kernel_gap", "gaps between kernels"},
-                          {"dependency", "waits for another stream"},
+                          {"dependency", "launched, not started"},
                           {"unknown", "not explained"}};
 constexpr Pair kSeverities[] = {
     {"data_loss", "data loss"}, {"warning", "warning"}, {"info", "info"}};
@@ -129,7 +129,7 @@ const std::vector<LeafPhrase>& leaf_phrases() {
       {"idle.jit", G::host, "code loading"},
       {"idle.profiler", G::unexplained, "profiler"},
       {"idle.kernel_gap", G::host, "kernel gaps"},
-      {"idle.dependency", G::unexplained, "waits for another stream"},
+      {"idle.dependency", G::unexplained, "launched, not started"},
       {"idle.unknown", G::unexplained, "idle, cause unknown"},
   };
   return kLeaves;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "report/numbers.h"
@@ -41,6 +42,9 @@ std::string steps_words(const Report& report) {
     return fmt::format("one window of {}, not a step", duration_text(*s.mean_ns));
   std::string out =
       fmt::format("{} of {}", counted(s.steady, "steady step"), duration_text(*s.mean_ns));
+  // A few long steps move the mean away from what a step takes.
+  if (s.median_ns && 20 * std::abs(*s.mean_ns - *s.median_ns) > *s.median_ns)
+    out += fmt::format(" in the mean, {} in the median", duration_text(*s.median_ns));
   if (s.spread_share && s.steady > 1)
     out += fmt::format(" (spread {})", percent_text(*s.spread_share));
   return out;
@@ -162,6 +166,32 @@ std::string first_sentences(const std::string& s) {
   return end < s.size() ? s.substr(0, end + 1) : s;
 }
 
+std::string may_apply_words(const ReportFinding& f) {
+  // Titles say what holds, then what to do; those that begin with the order stay as they are.
+  const std::string& title = f.finding.title;
+  const bool order = title.rfind("record ", 0) == 0;
+  return fmt::format("{}{} (to know, it needs {})", order ? "" : "if ", title,
+                     facts_words(f.missing_facts));
+}
+
+std::string order_caption(const Report& report) {
+  std::vector<const ReportFinding*> shown;
+  for (const ReportFinding& f : report.findings)
+    if (f.finding.status == FindingStatus::fires) shown.push_back(&f);
+  if (shown.size() < 2) return "";
+  // The leading ones of which each may stand in for the first.
+  size_t same = 1;
+  while (same < shown.size() &&
+         std::count(shown[same]->instead_of.begin(), shown[same]->instead_of.end(),
+                    shown[0]->finding.title) > 0)
+    ++same;
+  if (same == 1) return "order matters: 1 before 2";
+  std::string which = "1";
+  for (size_t i = 2; i <= same; ++i) which += fmt::format(" or {}", i);
+  return same == shown.size() ? which + ": they exclude each other"
+                              : fmt::format("order matters: {} before {}", which, same + 1);
+}
+
 std::string facts_words(const std::vector<std::string>& facts) {
   static constexpr std::pair<std::string_view, std::string_view> kSources[] = {
       {"fact_memory", "recorded memory events"},
@@ -170,6 +200,16 @@ std::string facts_words(const std::vector<std::string>& facts) {
       {"fact_collective", "communication of that kind"},
       {"fact_rank", "several ranks on one clock"},
       {"fact_host", "recorded API calls and host ranges"},
+      {"fact_config", "the run configuration"},
+      {"fact_idle", "idle time by cause"},
+      {"fact_kernel", "recorded kernels"},
+      {"fact_kernel_class", "recorded kernels"},
+      {"fact_leaf", "a partition of the step"},
+      {"fact_loss", "a partition of the step"},
+      {"fact_step", "steps"},
+      {"fact_run.unknown_share", "a partition of the step"},
+      {"fact_run.profiler_share", "a partition of the step"},
+      {"fact_run.linked_share", "a partition of the step"},
       {"fact_what_if", "re-simulated gains"}};
   std::string settings;
   std::vector<std::string> parts;
@@ -177,7 +217,7 @@ std::string facts_words(const std::vector<std::string>& facts) {
     const size_t dot = std::min(fact.find('.'), fact.size());
     const std::string table = fact.substr(0, dot);
     std::string column = dot < fact.size() ? fact.substr(dot + 1) : "";
-    if (table == "fact_config") {
+    if (table == "fact_config" && !column.empty()) {
       settings += (settings.empty() ? "" : ", ") + column;
       continue;
     }
@@ -185,6 +225,7 @@ std::string facts_words(const std::vector<std::string>& facts) {
     for (const auto& [name, words] : kSources) {
       if (name == table || name == fact) column = words;
     }
+    if (column.empty()) column = table;
     if (std::find(parts.begin(), parts.end(), column) == parts.end()) parts.push_back(column);
   }
   if (!settings.empty()) parts.insert(parts.begin(), settings + " of the run configuration");

@@ -116,8 +116,8 @@ Table idle_table(const Report& report, bool all) {
            {"time", true},
            {"stretches", true},
            {"largest", true},
-           {"where"},
-           {"before kernel", false, true}},
+           {"where", false, true},
+           {"before kernel", false, true, true}},
           {},
           {}};
   std::vector<ReportIdle> rows;

@@ -19,6 +19,7 @@ struct Table {
     std::string name;
     bool right = false;     // numbers
     bool flexible = false;  // takes the room that is left, shortened to fit; at most one or two
+    bool below = false;     // the last one: text puts it on a line of its own when there is no room
   };
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // raw: renderers escape
@@ -48,5 +49,9 @@ std::string action_text(const ReportFinding::Line& line);
 std::string first_sentences(const std::string& s);
 // What the missing facts stand for: "ep, tp of the run configuration; memory events".
 std::string facts_words(const std::vector<std::string>& facts);
+// A rule that is not known to hold, and what would tell.
+std::string may_apply_words(const ReportFinding& f);
+// "order matters: 1 before 2", unless they stand in for each other; "" for less than two actions.
+std::string order_caption(const Report& report);
 
 }  // namespace ws

@@ -17,7 +17,9 @@ namespace ws {
 namespace {
 
 constexpr size_t kBarColumns = 24;
-constexpr size_t kFlexibleColumns = 70;
+constexpr size_t kFlexibleColumns = 70;  // at most, of one column
+constexpr size_t kLeastColumns = 12;
+constexpr size_t kNameColumns = 24;  // less room is not worth a kernel's name
 
 struct Paint {
   bool color = false;
@@ -146,8 +148,7 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
     if (f.finding.status != FindingStatus::unknown || f.missing_facts.empty()) continue;
     if (count++ == 0) out << "  may apply, but not everything it needs is known:\n";
     if (!all && count > kShortList) continue;
-    out << hanging("     ",
-                   escape_text(f.finding.title + " (needs " + facts_words(f.missing_facts) + ")"));
+    out << hanging("     ", escape_text(may_apply_words(f)));
   }
   if (!all && count > kShortList)
     out << fmt::format("     and {} more (--all)\n", count - kShortList);
@@ -156,10 +157,7 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
 void print_actions(const Report& report, const RenderOptions& options, const Paint& paint,
                    std::ostream& out) {
   size_t count = 0, left = 0;
-  const auto firing =
-      std::count_if(report.findings.begin(), report.findings.end(),
-                    [](const auto& f) { return f.finding.status == FindingStatus::fires; });
-  out << heading(paint, "DO NEXT", firing > 1 ? "order matters: 1 before 2" : "");
+  out << heading(paint, "DO NEXT", order_caption(report));
   for (const ReportFinding& f : report.findings) {
     if (f.finding.status != FindingStatus::fires) continue;
     if (!options.all && count == kShortActions) {
@@ -192,35 +190,54 @@ void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
     out << hanging("  " + pad_right("assumed", 11), escape_text(line));
 }
 
+struct Columns {
+  std::vector<size_t> widths;
+  size_t used = 0;  // with the blanks between
+};
+
+// Flexible columns give way until the line fits, the last of them first.
+Columns columns_of(const Table& table, const std::vector<std::vector<std::string>>& cells,
+                   size_t count) {
+  Columns out;
+  for (size_t i = 0; i < count; ++i) {
+    size_t width = width_of(table.columns[i].name);
+    for (const auto& row : cells) {
+      const size_t wide = width_of(row[i]);
+      width = std::max(width, table.columns[i].flexible ? std::min(wide, kFlexibleColumns) : wide);
+    }
+    out.widths.push_back(width);
+    out.used += width + 2;
+  }
+  for (size_t i = count; i-- > 0 && out.used > kReportColumns;) {
+    if (!table.columns[i].flexible) continue;
+    const size_t least =
+        std::min(out.widths[i], std::max(kLeastColumns, width_of(table.columns[i].name)));
+    const size_t over = std::min(out.used - kReportColumns, out.widths[i] - least);
+    out.widths[i] -= over;
+    out.used -= over;
+  }
+  return out;
+}
+
 void print_table(const Table& table, const Paint& paint, std::ostream& out) {
   std::vector<std::vector<std::string>> cells;
-  std::vector<size_t> widths;
-  for (const auto& c : table.columns) widths.push_back(width_of(c.name));
   for (const auto& row : table.rows) {
     auto& line = cells.emplace_back();
-    for (size_t i = 0; i < row.size(); ++i) {
-      line.push_back(escape_text(row[i]));
-      const size_t wide = width_of(line.back());
-      widths[i] =
-          std::max(widths[i], table.columns[i].flexible ? std::min(wide, kFlexibleColumns) : wide);
-    }
+    for (const std::string& cell : row) line.push_back(escape_text(cell));
   }
-  size_t used = 0;
-  for (const size_t w : widths) used += w + 2;
-  for (size_t i = 0; i < widths.size(); ++i) {  // flexible columns give way
-    if (!table.columns[i].flexible || used <= kReportColumns) continue;
-    const size_t over = std::min(
-        used - kReportColumns,
-        widths[i] - std::min(widths[i], std::max<size_t>(12, width_of(table.columns[i].name))));
-    widths[i] -= over;
-    used -= over;
-  }
+  size_t count = table.columns.size();
+  Columns columns = columns_of(table, cells, count);
+  if (table.columns.back().below && columns.widths.back() < kNameColumns &&
+      std::any_of(cells.begin(), cells.end(),
+                  [&](const auto& row) { return width_of(row.back()) > columns.widths.back(); }))
+    columns = columns_of(table, cells, --count);
   const auto print_row = [&](const std::vector<std::string>& row) {
     std::string line = "  ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = table.columns[i].flexible ? shorten(row[i], widths[i]) : row[i];
+    for (size_t i = 0; i < count; ++i) {
+      const size_t width = columns.widths[i];
+      const std::string cell = table.columns[i].flexible ? shorten_middle(row[i], width) : row[i];
       line += (i > 0 ? "  " : "") +
-              (table.columns[i].right ? pad_left(cell, widths[i]) : pad_right(cell, widths[i]));
+              (table.columns[i].right ? pad_left(cell, width) : pad_right(cell, width));
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
@@ -229,7 +246,12 @@ void print_table(const Table& table, const Paint& paint, std::ostream& out) {
   std::vector<std::string> names;
   for (const auto& c : table.columns) names.push_back(c.name);
   print_row(names);
-  for (const auto& row : cells) print_row(row);
+  for (const auto& row : cells) {
+    print_row(row);
+    if (count == row.size() || row.back().empty()) continue;
+    const std::string label = "    " + table.columns.back().name + ": ";
+    out << label << shorten_middle(row.back(), kReportColumns - width_of(label)) << "\n";
+  }
   for (const std::string& remark : table.remarks) out << hanging("  ", remark);
 }
 

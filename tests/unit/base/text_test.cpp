@@ -60,4 +60,11 @@ TEST_CASE("a string pool gives one id per text and keeps it") {
   CHECK(pool[StringId{}].empty());
 }
 
+TEST_CASE("shortening in the middle keeps both ends") {
+  CHECK(shorten_middle("abcdef", 6) == "abcdef");
+  CHECK(shorten_middle("abcdefghijkl", 9) == "abcd...kl");
+  CHECK(shorten_middle("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 6) ==
+        "\xc3\xbc\xc3\xbc...\xc3\xbc");
+}
+
 }  // namespace ws

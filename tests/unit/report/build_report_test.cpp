@@ -55,6 +55,8 @@ TEST_CASE("idle of an offload round trip moves from host to memory and the sum s
   const Report report = build(facts);
   CHECK(row_of(report, "memory").ns == 200'000);
   CHECK(row_of(report, "host").ns == 233'333);
+  for (const auto& [label, ns] : row_of(report, "host").details) CHECK(ns > 0);
+  CHECK(row_of(report, "host").details.front().second == 233'333);
   CHECK(report.where.sum_ns == 10'000'000);
 }
 
@@ -64,6 +66,7 @@ TEST_CASE("more offload idle than host time moves no more than there is") {
   const Report report = build(facts);
   CHECK(row_of(report, "memory").ns == 433'333);
   CHECK(row_of(report, "host").ns == 0);
+  CHECK(row_of(report, "host").details.empty());
 }
 
 TEST_CASE("the verdict in words") {

@@ -7,24 +7,36 @@
 
 using namespace ws;
 
-TEST_CASE("proportional parts sum to the total, floors first, largest remainders next") {
-  CHECK(proportional({1, 1, 1}, 1000) == std::vector<int64_t>{334, 333, 333});
-  CHECK(proportional({0, 5}, 1000) == std::vector<int64_t>{0, 1000});
-  CHECK(proportional({}, 1000).empty());
-  CHECK(proportional({0, 0}, 1000) == std::vector<int64_t>{0, 0});
-  CHECK(proportional({999, 1}, 10) == std::vector<int64_t>{10, 0});
+TEST_CASE("parts are rounded to the nearest, and those that need not keep it make up the sum") {
+  const auto parts = [](const std::vector<int64_t>& values, int64_t total) {
+    return rounded_parts(values, total, std::vector<bool>(values.size(), false));
+  };
+  CHECK(parts({1, 1, 1}, 1000) == std::vector<int64_t>{334, 333, 333});
+  CHECK(parts({0, 5}, 1000) == std::vector<int64_t>{0, 1000});
+  CHECK(parts({}, 1000).empty());
+  CHECK(parts({0, 0}, 1000) == std::vector<int64_t>{0, 0});
+  CHECK(parts({999, 1}, 10) == std::vector<int64_t>{10, 0});
   const int64_t huge = int64_t{1} << 61;
-  CHECK(proportional({huge, huge, huge}, 1000) == std::vector<int64_t>{334, 333, 333});
+  CHECK(parts({huge, huge, huge}, 1000) == std::vector<int64_t>{334, 333, 333});
+  // 65.14, 34.82, 0.04 %: the floors of a largest remainder would print 65.2.
+  const std::vector<int64_t> values = {6514, 3482, 4};
+  CHECK(rounded_parts(values, 1000, {true, false, false}) == std::vector<int64_t>{651, 348, 1});
+  CHECK(rounded_parts(values, 1000, {false, true, true}) == std::vector<int64_t>{652, 348, 0});
+  CHECK(rounded_parts({15, 15, 970}, 100, {true, true, false}) == std::vector<int64_t>{2, 2, 96});
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<int64_t> values(1 + random() % 9);
-    for (int64_t& v : values) v = random() % 1'000'000;
-    values[0] += 1;
-    const auto parts = proportional(values, 1000);
-    CHECK(std::accumulate(parts.begin(), parts.end(), int64_t{0}) == 1000);
-    const auto sum = std::accumulate(values.begin(), values.end(), int64_t{0});
-    for (size_t i = 0; i < values.size(); ++i)
-      CHECK(std::abs(parts[i] * sum - values[i] * 1000) <= sum);
+    std::vector<int64_t> any(1 + random() % 9);
+    for (int64_t& v : any) v = random() % 1'000'000;
+    any[0] += 1;
+    std::vector<bool> keep(any.size(), false);
+    keep[random() % any.size()] = any.size() > 4;
+    const auto got = rounded_parts(any, 1000, keep);
+    CHECK(std::accumulate(got.begin(), got.end(), int64_t{0}) == 1000);
+    const auto sum = std::accumulate(any.begin(), any.end(), int64_t{0});
+    for (size_t i = 0; i < any.size(); ++i) {
+      CHECK(std::abs(got[i] * sum - any[i] * 1000) <= sum);
+      if (keep[i]) CHECK(2 * std::abs(got[i] * sum - any[i] * 1000) <= sum);
+    }
   }
 }
 

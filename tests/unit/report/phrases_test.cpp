@@ -1,7 +1,10 @@
 #include "report/phrases.h"
 
+#include "analysis/phrases.h"
+
 #include "facts/fact_db.h"
 #include "model/names.h"
+#include "report/numbers.h"
 #include "support/catch.h"
 
 using namespace ws;
@@ -36,4 +39,25 @@ TEST_CASE("every value of the fact schema that the report speaks of has words") 
     CHECK(seen > 0);
   }
   CHECK(phrase_of_cause("later_cause") == "later_cause");
+}
+
+TEST_CASE("the verdict's sentences and the headline call a cause by the same words") {
+  for (size_t i = 0; i < kCauseCount; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    CHECK(words_of(cause) == phrase_of_cause(name_of(cause)));
+  }
+  for (size_t i = 0; i < kLossGroupCount; ++i) {
+    const auto loss = static_cast<LossGroup>(i);
+    CHECK(words_of(loss) == phrase_of_loss(name_of(loss)));
+  }
+  CHECK(words_of(CollectiveOp::reduce_scatter) == "reduce-scatter");
+}
+
+TEST_CASE("sentences and tables round alike") {
+  CHECK(percent(0.0625) == percent_text(0.0625));  // a tie
+  CHECK(percent(-0.0125) == percent_text(-0.0125));
+  CHECK(duration(12'250'000) == duration_text(12'250'000));
+  CHECK(duration(12'250'000) == "12.3 ms");
+  CHECK(duration(999) == "999 ns");
+  CHECK(duration(1'999'994'999) == "2.00 s");
 }
