@@ -38,15 +38,22 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
                  "files or folders: Nsight Systems .sqlite exports, PyTorch .json or .json.gz "
                  "traces; all ranks of one run")
       ->required();
-  app.add_option("-o", o.database, "write the facts to this fact database")->type_name("run.wsdb");
+  app.add_option("-o", o.database, "write the facts to this fact database")
+      ->check(not_empty())
+      ->type_name("run.wsdb");
   app.add_option("--config", o.config, "run configuration; not read by this version")
+      ->check(not_empty())
       ->type_name("FILE");
   app.add_option("--step", o.steps, "only these steps: 5 or 3:7 (both included)")
+      ->check(not_empty())
       ->type_name("RANGE");
-  app.add_option("--rank", o.ranks, "only these ranks: 0,3-5")->type_name("LIST");
+  app.add_option("--rank", o.ranks, "only these ranks: 0,3-5")
+      ->check(not_empty())
+      ->type_name("LIST");
   app.add_option("--time", o.time,
                  "only this time: ns of the recording's clock, or with a unit since its first "
                  "record: 2ms:10ms")
+      ->check(not_empty())
       ->type_name("A:B");
   app.add_option("--step-window", o.window,
                  "device: steps end when the device has finished them; host: the ranges as marked; "
@@ -54,6 +61,7 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
       ->check(CLI::IsMember({"device", "host", "whole"}))
       ->type_name("device|host|whole");
   app.add_option("--step-range", o.step_range, "name of the host range that is one step")
+      ->check(not_empty())
       ->type_name("NAME");
   app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains (this version makes none)");
   app.add_option("--threads", o.threads, "files read at once, default 2")
@@ -107,6 +115,18 @@ Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
   out.run.step_window = out.steps.window;
   out.run.selection = selection_of(o);
   return out;
+}
+
+// Ranks that were asked for and are in no file.
+void note_absent_ranks(const RunOptions& asked, RunAnalysis& run) {
+  std::vector<int32_t> absent;
+  for (const int32_t rank : asked.ranks)
+    if (std::none_of(run.ranks.begin(), run.ranks.end(),
+                     [&](const RankAnalysis& r) { return r.rank == rank; }))
+      absent.push_back(rank);
+  if (absent.empty()) return;
+  run.notes.add(NoteCode::rank_not_found, {}, static_cast<int64_t>(absent.size()),
+                ranks_text(absent));
 }
 
 StepOptions steps_for(const Trace& trace, const AnalyzeRequest& request) {
@@ -168,8 +188,9 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
         "{}: expected a part of the recording with device records, found none in '{}'; analyze it "
         "without this option to see its steps and times",
         o.steps.empty() ? "--time" : "--step", o.steps.empty() ? o.time : o.steps)};
-  const auto run = combine_ranks(std::move(ranks), request.run, std::move(notes));
+  auto run = combine_ranks(std::move(ranks), request.run, std::move(notes));
   if (!run) return run.error();
+  note_absent_ranks(request.run, *run);
   return write_facts(*run, *platforms, {o.show_names});
 }
 

@@ -84,6 +84,18 @@ Result<std::vector<int32_t>> parse_ranks(const std::string& text) {
   return out;
 }
 
+std::string ranks_text(const std::vector<int32_t>& ranks) {
+  std::string out;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ",", ranks[i]);
+    if (last > i) out += fmt::format("-{}", ranks[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
 Result<TimeRange> parse_time(const std::string& text) {
   const size_t colon = text.find(':');
   if (colon != std::string::npos) {

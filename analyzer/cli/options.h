@@ -16,6 +16,8 @@ Result<std::pair<int64_t, int64_t>> parse_steps(const std::string& text);
 
 // "0,3-5": sorted, each once.
 Result<std::vector<int32_t>> parse_ranks(const std::string& text);
+// Back again, of sorted ranks: "0,3-5".
+std::string ranks_text(const std::vector<int32_t>& ranks);
 
 // "A:B", half-open. Plain numbers are ns of the source's clock, as the reports print them; with a
 // unit (ns us ms s, at both ends) the time since the first record.

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "cli/common.h"
+#include "facts/fact_db.h"
 
 namespace ws::cli {
 namespace {
@@ -111,6 +112,10 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
       }
     }
   }
+  if (!database.empty() && !FactDb::may_replace(database))
+    return Error{fmt::format(
+        "{}: -o expects a new file or an older fact database, found another file; name another one",
+        database)};
   return {};
 }
 

@@ -16,7 +16,8 @@ struct Output {
 // Values of --report, "FORMAT[=PATH]"; none given: text to stdout. At most one without a path.
 Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs);
 
-// Refuses paths that are an input, a folder, or named twice. `database`: the value of -o, "" none.
+// Refuses paths that are an input, a folder, or named twice, and a database in the place of a file
+// that is none. `database`: the value of -o, "" none.
 Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
                            const std::vector<std::string>& inputs);
 

@@ -7,6 +7,14 @@
 
 namespace ws::cli {
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& value) {
+        return value.empty() ? std::string("expected a value, found an empty one") : std::string();
+      },
+      "");
+}
+
 std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("wallsight {}", version()));
   app.get_formatter()->column_width(34);

@@ -7,6 +7,7 @@
 
 #include "advise/advise.h"
 #include "cli/common.h"
+#include "cli/verbs.h"
 #include "report/build_report.h"
 
 namespace ws::cli {
@@ -27,9 +28,11 @@ Result<void> check_rule_ids(const std::vector<FailCondition>& conditions, const 
 void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_option("--report", options.reports,
                  "FORMAT[=PATH], repeatable: text, md, json; default text on stdout")
+      ->check(not_empty())
       ->type_name("FORMAT[=PATH]")
       ->allow_extra_args(false);
   app.add_option("--rules", options.rule_folders, "folder with further rules, repeatable")
+      ->check(not_empty())
       ->type_name("DIR")
       ->allow_extra_args(false);
   app.add_option(
@@ -38,6 +41,7 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
          "cause!=compute_bound, kind=insufficient, also=imbalance, share>0.2 (lower end of the "
          "verdict's "
          "share), confidence>=medium, finding:RULE")
+      ->check(not_empty())
       ->type_name("SPEC");
   app.add_flag("--all", options.all, "all actions and rows instead of the first few");
 }

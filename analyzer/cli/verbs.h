@@ -14,4 +14,7 @@ int run_rules(int argc, char** argv);
 // Parses; a value is the exit code with which to leave (help printed, bad usage told in one line).
 std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv);
 
+// An option that is given and empty is a mistake of a script, not an option left out.
+CLI::Validator not_empty();
+
 }  // namespace ws::cli

@@ -102,6 +102,8 @@ class Usage(Cli):
         self.refused(3, run("analyze", SAMPLE, "--threads", "0"), "--threads")
         self.refused(3, run("analyze", SAMPLE, "--fail-on", "wall=comm"), "comm")
         self.refused(3, run("analyze", SAMPLE, "--fail-on", "finding:no/such"), "no/such")
+        for option in ("--step", "--rank", "--time", "--fail-on", "--step-range", "--config", "--report", "--rules", "-o"):
+            self.refused(3, run("analyze", SAMPLE, option, ""), option)
         self.refused(3, run("report"))
         self.refused(3, run("rules"))
         self.refused(3, run("rules", "show", "no/such"), "no/such")
@@ -178,6 +180,16 @@ class Files(Cli):
         self.refused(3, run("report", db, "--report", f"json={db}"), "input")
         self.assertEqual(hashlib.sha256(trace.read_bytes()).hexdigest(), before)
 
+    def test_facts_replace_facts_and_nothing_else(self):
+        keep = self.folder / "keep.txt"
+        keep.write_text("mine")
+        self.refused(3, run("analyze", SAMPLE, "-o", keep), "keep.txt")
+        self.assertEqual(keep.read_text(), "mine")
+        db = self.folder / "run.wsdb"
+        for _ in range(2):
+            self.assertEqual(run("analyze", SAMPLE, "-o", db, "--report", f"md={keep}").returncode, 0)
+        self.assertTrue(keep.read_text().startswith("# wallsight"))
+
     def test_on_error_nothing_is_written(self):
         bad = self.folder / "bad.json"
         bad.write_text("not a trace")
@@ -236,6 +248,16 @@ class Selection(Cli):
         some = self.report(folder, "--rank", "1,3")
         self.assertEqual([r["rank"] for r in some["ranks"]], [1, 3])
         self.refused(2, run("analyze", folder, "--rank", "77"), "--rank")
+        self.assertNotIn("rank_not_found", [n["code"] for n in some["notes"]])
+        part = self.report(folder, "--rank", "0,42,77-78")
+        self.assertEqual([r["rank"] for r in part["ranks"]], [0])
+        said = [n for n in part["notes"] if n["code"] == "rank_not_found"]
+        self.assertEqual([(n["count"], n["text"].split(": ")[1]) for n in said], [(3, "42,77-78")])
+
+    def test_a_step_range_that_is_not_there(self):
+        text = run("analyze", SAMPLE, "--step-range", "nosuch").stdout
+        self.assertIn("no host range has the name", " ".join(text.split()))
+        self.assertNotIn("selected part", " ".join(text.split()))
 
     def test_time(self):
         rows = self.report(SAMPLE)["steps"]["rows"]
@@ -305,6 +327,11 @@ class Facts(Cli):
         link.commit()
         link.close()
         self.refused(2, run("report", db), "version")
+        link = sqlite3.connect(db)
+        link.executescript("PRAGMA user_version = 2; DROP TABLE fact_kernel; CREATE VIEW fact_kernel AS SELECT 1 AS name")
+        link.close()
+        self.refused(2, run("report", db), "run.wsdb", "fact_kernel")
+        self.refused(2, run("explain", db), "run.wsdb", "fact_kernel")
 
     def test_hostile_fact_databases_do_no_harm(self):
         good = self.folder / "good.wsdb"

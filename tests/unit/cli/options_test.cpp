@@ -19,6 +19,8 @@ TEST_CASE("--step takes a step or a range, both ends included") {
 TEST_CASE("--rank takes a list with ranges") {
   CHECK(*parse_ranks("0,3-5") == std::vector<int32_t>{0, 3, 4, 5});
   CHECK(*parse_ranks("5,1,5") == std::vector<int32_t>{1, 5});
+  for (const char* text : {"0", "0,3-5", "1-2,4,6-8"})
+    CHECK(ranks_text(*parse_ranks(text)) == text);
   for (const char* bad : {"", ",", "1,", "-1", "3-1", "a", "0-9999999"}) {
     INFO(bad);
     CHECK(!parse_ranks(bad));

@@ -60,6 +60,10 @@ TEST_CASE("inputs, folders and doubles are refused as targets") {
   CHECK(refused({}, input));
   CHECK(refused({}, folder.path.string()));
   CHECK(refused({}, "/dev/null"));
+  const std::string keep = folder.file("keep.txt", "mine");
+  CHECK(refused({}, keep));
+  CHECK(!refused({"md=" + keep}, ""));
+  CHECK(!refused({}, folder.file("empty.wsdb", "")));
   CHECK(refused({"md=" + folder.path.string()}, ""));
   CHECK(refused({"md=x.out", "json=./x.out"}, ""));
   CHECK(refused({"md=x.out"}, "x.out"));
