@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -234,6 +234,25 @@ CREATE TABLE fact_what_if (
   step_lo_ns INTEGER NOT NULL, step_hi_ns INTEGER NOT NULL,
   saved_lo_share REAL NOT NULL, saved_hi_share REAL NOT NULL,
   next_loss TEXT, next_cause TEXT
+) STRICT;
+
+-- One row: how the gains were re-simulated.
+CREATE TABLE fact_replay (
+  steps INTEGER NOT NULL,           -- step lengths behind every gain; 0: nothing was re-simulated
+  unexplained_share REAL,           -- of the step: what the dependency graph can not explain; NULL: no graph
+  inferred_edges INTEGER,           -- dependencies that the order of calls implies, not recorded ones
+  dropped_edges INTEGER,            -- dependencies that the clock contradicts
+  prices_used INTEGER NOT NULL,     -- 1: the verdict goes by prices, 0: by shares
+  why_no_gains TEXT,                -- why nothing was re-simulated; NULL: it was
+  why_no_prices TEXT                -- why shares decide though gains were re-simulated; NULL: prices decide, or no gains
+) STRICT;
+
+-- Critical path of the re-simulated steps: rows sum to their time. Zero rows are left out.
+CREATE TABLE fact_path (
+  rank INTEGER NOT NULL,
+  leaf TEXT NOT NULL,               -- a value of fact_leaf.leaf
+  ns INTEGER NOT NULL,              -- over all re-simulated steps
+  share REAL NOT NULL               -- of the path
 ) STRICT;
 
 -- What was dropped, repaired, assumed or could not be seen.

@@ -1,6 +1,9 @@
 // Tested by: tests/unit/advise/cases_test.cpp, tests/rules/catalogue_test.cpp
 #include "advise/advise.h"
 
+#include <algorithm>
+#include <map>
+
 #include "advise/evaluate.h"
 #include "advise/order.h"
 #include "advise/sandbox.h"
@@ -17,17 +20,44 @@ Result<VerdictFacts> read_verdict(const FactDb& facts) {
                       std::string(row->text(2))};
 }
 
+struct Saved {
+  double lo = 0, hi = 0;
+};
+
+Result<std::map<std::string, Saved>> read_what_ifs(const FactDb& facts) {
+  auto row = facts.db().prepare("SELECT id, saved_lo_share, saved_hi_share FROM fact_what_if");
+  if (!row) return row.error();
+  std::map<std::string, Saved> out;
+  while (row->step()) out[std::string(row->text(0))] = {row->real(1), row->real(2)};
+  return out;
+}
+
+// A re-simulated gain takes the place of the one from shares.
+void use_what_if(const Rule& rule, const std::map<std::string, Saved>& saved, Finding& finding) {
+  if (!rule.gain || !rule.gain->what_if) return;
+  const GainRule::WhatIf& what_if = *rule.gain->what_if;
+  const auto it = saved.find(what_if.id);
+  if (it == saved.end()) return;
+  const double hi = std::clamp(what_if.hi * it->second.hi, 0.0, 1.0);
+  finding.gain_hi_share = hi;
+  finding.gain_lo_share = std::clamp(what_if.lo * it->second.lo, 0.0, hi);
+  finding.gain_basis = "what_if";
+}
+
 }  // namespace
 
 Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   const auto verdict = read_verdict(facts);
   if (!verdict) return verdict.error();
+  const auto what_ifs = read_what_ifs(facts);
+  if (!what_ifs) return what_ifs.error();
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
   findings.reserve(rules.rules.size());
   for (const Rule& rule : rules.rules) {
     auto finding = evaluate(sandbox, rule);
     if (!finding) return finding.error();
+    use_what_if(rule, *what_ifs, *finding);
     findings.push_back(std::move(*finding));
   }
   return order_findings(std::move(findings), rules, *verdict);

@@ -136,6 +136,29 @@ void read_actions(ShapeReader& in, const json& o, Rule& rule) {
   }
 }
 
+std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o) {
+  const std::string base = "/gain/what_if";
+  if (!o.is_object()) {
+    in.problem(base, fmt::format("expected an object, found {}", o.type_name()));
+    return std::nullopt;
+  }
+  in.keys(o, base, {"id", "lo", "hi"});
+  GainRule::WhatIf out;
+  out.id = in.text(o, base, "id", 1);
+  for (const auto& [key, value] :
+       {std::pair<const char*, double*>{"lo", &out.lo}, {"hi", &out.hi}}) {
+    const auto it = o.find(key);
+    const bool good =
+        it != o.end() && it->is_number() && it->get<double>() >= 0 && it->get<double>() <= 1;
+    if (good) {
+      *value = it->get<double>();
+    } else {
+      in.problem(base + "/" + key, "expected a number from 0 to 1, found something else");
+    }
+  }
+  return out;
+}
+
 void read_gain(ShapeReader& in, const json& o, Rule& rule) {
   const auto it = o.find("gain");
   if (it == o.end()) return;
@@ -143,9 +166,10 @@ void read_gain(ShapeReader& in, const json& o, Rule& rule) {
     in.problem("/gain", fmt::format("expected an object, found {}", it->type_name()));
     return;
   }
-  in.keys(*it, "/gain", {"lo_share", "hi_share", "basis"});
+  in.keys(*it, "/gain", {"lo_share", "hi_share", "basis", "what_if"});
   rule.gain = GainRule{in.text(*it, "/gain", "lo_share", 1), in.text(*it, "/gain", "hi_share", 1),
-                       in.choice(*it, "/gain", "basis", kBases, true)};
+                       in.choice(*it, "/gain", "basis", kBases, true), std::nullopt};
+  if (it->contains("what_if")) rule.gain->what_if = read_what_if(in, (*it)["what_if"]);
 }
 
 void read_rank(ShapeReader& in, const json& o, Rule& rule) {

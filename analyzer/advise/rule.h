@@ -28,6 +28,13 @@ struct Clause {
 struct GainRule {
   std::string lo_share, hi_share;  // SQL expressions
   std::string basis;
+  // Where this change was re-simulated its gain takes their place: lo and hi are the parts of it
+  // that the advice reaches.
+  struct WhatIf {
+    std::string id;
+    double lo = 1, hi = 1;
+  };
+  std::optional<WhatIf> what_if;
 };
 
 struct Rule {

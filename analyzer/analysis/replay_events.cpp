@@ -10,22 +10,22 @@ namespace {
 constexpr size_t kMostOutstanding = 1024;  // keeps files that never wait linear
 }
 
+uint32_t main_stream(const ReplayRank& rank) {
+  std::vector<TimeNs> compute(rank.streams.size(), 0);
+  for (const ReplayOp& o : rank.ops) {
+    if (is_compute(o.cls)) compute[o.stream] += o.end_ns - o.begin_ns;
+  }
+  const auto it = std::max_element(compute.begin(), compute.end());
+  return it == compute.end() || *it == 0 ? kNoRow : static_cast<uint32_t>(it - compute.begin());
+}
+
 EventInference::EventInference(ReplayGraph& graph, size_t rank_row, bool infer)
     : graph_(graph),
       rank_row_(rank_row),
       rank_(graph.ranks_[rank_row]),
       infer_(infer),
-      main_(main_stream()) {
+      main_(main_stream(rank_)) {
   sync_kept_.assign(rank_.streams.size(), true);
-}
-
-uint32_t EventInference::main_stream() const {
-  std::vector<TimeNs> compute(rank_.streams.size(), 0);
-  for (const ReplayOp& o : rank_.ops) {
-    if (is_compute(o.cls)) compute[o.stream] += o.end_ns - o.begin_ns;
-  }
-  const auto it = std::max_element(compute.begin(), compute.end());
-  return it == compute.end() || *it == 0 ? kNoRow : static_cast<uint32_t>(it - compute.begin());
 }
 
 void EventInference::add_event(uint32_t producer, uint32_t consumer) {

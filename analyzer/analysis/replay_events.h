@@ -8,6 +8,9 @@
 
 namespace ws {
 
+// Stream with most compute, kNoRow: none.
+uint32_t main_stream(const ReplayRank& rank);
+
 class EventInference {
  public:
   EventInference(ReplayGraph& graph, size_t rank_row, bool infer);
@@ -25,14 +28,13 @@ class EventInference {
   void forget_through(size_t i);
   void add_event(uint32_t producer, uint32_t consumer);
   bool starts_unexplained(uint32_t op) const;
-  uint32_t main_stream() const;
   const ReplayOp& op(uint32_t row) const { return rank_.ops[row]; }
 
   ReplayGraph& graph_;
   const size_t rank_row_;
   const ReplayRank& rank_;
   const bool infer_;
-  const uint32_t main_;                   // stream with most compute, kNoRow: none
+  const uint32_t main_;
   std::map<uint32_t, uint32_t> last_op_;  // per stream: op launched last
   std::vector<uint32_t> outstanding_;     // side-stream ops nobody waited for yet, oldest first
   std::vector<uint32_t>

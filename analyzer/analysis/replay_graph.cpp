@@ -36,12 +36,17 @@ ReplayGraph::ReplayGraph(std::vector<ReplayRank> ranks, const Offsets& offsets,
   add_collectives(instances, communicators);
   drop_violated();
   if (options.infer_events) {
-    for (size_t r = 0; r < ranks_.size(); ++r) bind_unexplained(r);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      bind_unexplained(r);
+      add_possible(r);
+    }
   }
   set_loose_stream_lags();
   order_events();
   calibrate();
   mark_steps();
+  as_recorded_ = scenario(true);
+  without_residuals_ = scenario(false);
 }
 
 void ReplayGraph::add_edge(uint32_t to_event, uint32_t from_event, TimeNs lag_ns, EdgeTag tag) {
@@ -176,6 +181,12 @@ void ReplayGraph::add_collectives(const std::vector<Instance>& instances,
   }
 }
 
+bool ReplayGraph::is_matched(uint32_t node) const {
+  for (uint32_t e = head_[end_of(node)]; e != kNoRow; e = edges_[e].next)
+    if (edges_[e].tag == EdgeTag::collective) return true;
+  return false;
+}
+
 TimeNs ReplayGraph::explained(uint32_t event) const {
   TimeNs t = kDropped;
   for (uint32_t e = head_[event]; e != kNoRow; e = edges_[e].next) {
@@ -219,6 +230,44 @@ void ReplayGraph::bind_unexplained(size_t rank_row) {
   }
 }
 
+// Where no event call was recorded, what one stream waits for on another is not known. Conservative
+// runs keep what may be data order: communication and copies after the compute launched before
+// them, and the next compute after them, as far as the clock allows both.
+void ReplayGraph::add_possible(size_t rank_row) {
+  const ReplayRank& rank = ranks_[rank_row];
+  for (const ReplayCall& c : rank.calls)
+    if (c.event != EventCall::none) return;
+  if (!rank.waits.empty()) return;
+  const uint32_t main = main_stream(rank);
+  std::vector<uint32_t> compute;  // of the main stream: in order of launch and of begin
+  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
+    const ReplayOp& o = rank.ops[i];
+    const bool in_order = compute.empty() || rank.ops[compute.back()].order_ns <= o.order_ns;
+    if (o.stream == main && is_compute(o.cls) && o.order_ns >= 0 && in_order) compute.push_back(i);
+  }
+  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
+    const ReplayOp& o = rank.ops[i];
+    if (is_compute(o.cls) || o.stream == main || o.order_ns < 0 || o.call == kNoRow) continue;
+    const auto launched_after =
+        std::upper_bound(compute.begin(), compute.end(), o.order_ns,
+                         [&](TimeNs t, uint32_t c) { return t < rank.ops[c].order_ns; });
+    const auto begins_after =
+        std::lower_bound(compute.begin(), compute.end(), o.end_ns,
+                         [&](uint32_t c, TimeNs t) { return rank.ops[c].begin_ns < t; });
+    const auto next = std::max(launched_after, begins_after);
+    if (next != compute.end())
+      add_edge(start_of(node_of_op(rank_row, *next)), end_of(node_of_op(rank_row, i)), 0,
+               EdgeTag::possible);
+    const auto ended_before =
+        std::upper_bound(compute.begin(), compute.end(), o.begin_ns,
+                         [&](TimeNs t, uint32_t c) { return t < rank.ops[c].end_ns; });
+    const auto before = std::min(launched_after, ended_before);
+    if (before != compute.begin())
+      add_edge(start_of(node_of_op(rank_row, i)), end_of(node_of_op(rank_row, *(before - 1))), 0,
+               EdgeTag::possible);
+  }
+}
+
 void ReplayGraph::drop_violated() {
   for (uint32_t event = 0; event < head_.size(); ++event) {
     uint32_t* link = &head_[event];
@@ -253,7 +302,7 @@ void ReplayGraph::set_loose_stream_lags() {
     if (n.kind != NodeKind::op) continue;
     TimeNs other = kDropped;
     for (uint32_t e = head_[start_of(node)]; e != kNoRow; e = edges_[e].next) {
-      if (edges_[e].tag == EdgeTag::stream || edges_[e].tag == EdgeTag::queue) continue;
+      if (edges_[e].tag == EdgeTag::stream || is_floor(edges_[e].tag)) continue;
       other = std::max(other, observed(edges_[e].from) + edges_[e].lag_ns);
     }
     const ReplayOp& o = op(n);

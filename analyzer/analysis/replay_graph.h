@@ -19,6 +19,7 @@ enum class EdgeTag : uint8_t {
   overlap,
   event,
   queue,
+  possible,  // streams of a recording without event calls: a dependency that nothing excludes
   sync,
   collective,
   own
@@ -41,6 +42,9 @@ struct Node {
   HostState state = HostState::other;  // calls: by name, or sync when they proved blocking
   EdgeTag bound_by = EdgeTag::own;     // tag of the edge that set the start in the recording
 };
+
+// Floors, not causes: they bind only when a change makes them, and residuals do not come on top.
+constexpr bool is_floor(EdgeTag t) { return t == EdgeTag::queue || t == EdgeTag::possible; }
 
 inline constexpr TimeNs kDropped = INT64_MIN;  // lag of an edge that a change removes
 
@@ -76,9 +80,14 @@ class ReplayGraph {
   }
   const ReplayOp& op(const Node& n) const { return ranks_[n.rank].ops[n.row]; }
   const ReplayCall& call(const Node& n) const { return ranks_[n.rank].calls[n.row]; }
+  // A collective whose members are known: its end waits for a rendezvous.
+  bool is_matched(uint32_t node) const;
   uint32_t destination(uint32_t edge) const { return to_[edge]; }  // event
 
-  Scenario recorded(bool keep_residuals) const;
+  // Nothing changed.
+  Scenario recorded(bool keep_residuals) const {
+    return keep_residuals ? as_recorded_ : without_residuals_;
+  }
   // Event times under a scenario, indexed like Edge::from; reference clock.
   std::vector<TimeNs> run(const Scenario& scenario) const;
   // Latest end over ranks of the compute and copy ops launched in each priced step.
@@ -102,11 +111,13 @@ class ReplayGraph {
   void add_collectives(const std::vector<Instance>& instances,
                        const std::vector<CommIdentity>& communicators);
   void bind_unexplained(size_t rank_row);
+  void add_possible(size_t rank_row);
   void drop_violated();
   void set_loose_stream_lags();
   void order_events();
   void calibrate();
   void mark_steps();
+  Scenario scenario(bool keep_residuals) const;
   TimeNs observed(uint32_t event) const {
     const Node& n = nodes_[event / 2];
     return event % 2 == 0 ? n.start_ns : n.end_ns;
@@ -125,6 +136,7 @@ class ReplayGraph {
   std::vector<TimeNs> residual_ns_;    // per event
   std::vector<int32_t> step_of_;       // per node
   std::vector<std::vector<uint32_t>> step_ops_;
+  Scenario as_recorded_, without_residuals_;
   TimeNs origin_ns_ = 0;
   int64_t violated_ = 0, inferred_ = 0;
 };

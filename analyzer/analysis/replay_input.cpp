@@ -5,7 +5,7 @@
 #include "analysis/replay_input.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
@@ -38,6 +38,23 @@ class Names {
   std::unordered_map<size_t, uint32_t> rows_;
 };
 
+// States of ranges, each distinct (name, source) looked up once.
+class RangeStates {
+ public:
+  explicit RangeStates(const Trace& trace) : trace_(trace) {}
+  HostState of(size_t range) {
+    const HostRanges& r = trace_.ranges;
+    const size_t key = row(r.name[range]) * 16 + static_cast<size_t>(r.source[range]);
+    const auto [it, fresh] = known_.try_emplace(key, HostState::none);
+    if (fresh) it->second = state_of_range(trace_.strings[r.name[range]], r.source[range]);
+    return it->second;
+  }
+
+ private:
+  const Trace& trace_;
+  std::unordered_map<size_t, HostState> known_;
+};
+
 struct CoverRange {
   Interval span;
   TimeNs max_end_ns = 0;  // running maximum
@@ -45,13 +62,15 @@ struct CoverRange {
 };
 
 // Per thread, sorted by begin.
-std::vector<std::vector<CoverRange>> cover_ranges(const Trace& trace) {
+std::vector<std::vector<CoverRange>> cover_ranges(const Trace& trace, Interval window,
+                                                  RangeStates& states) {
   std::vector<std::vector<CoverRange>> out(trace.threads.size());
   const HostRanges& r = trace.ranges;
   for (size_t i = 0; i < r.size(); ++i) {
     if (r.thread[i] == kNoThread || r.source[i] == RangeSource::gpu_annotation) continue;
+    if (r.end_ns[i] <= window.begin_ns || r.begin_ns[i] >= window.end_ns) continue;
     CoverKind kind{};
-    switch (state_of_range(trace.strings[r.name[i]], r.source[i])) {
+    switch (states.of(i)) {
       case HostState::dataload:
         kind = CoverKind::dataload;
         break;
@@ -88,12 +107,23 @@ void add_cover(const std::vector<CoverRange>& ranges, Interval gap,
   }
 }
 
+// What a call's name says, looked up once per name.
+ReplayCall call_of_name(std::string_view name) {
+  ReplayCall out;
+  out.state = state_of_call(name);
+  out.event = event_call(name);
+  out.whole_device = has(name, "device") || has(name, "ctx");
+  out.frees = has(name, "free");
+  return out;
+}
+
 // Outermost calls inside the window; nested rows map to the call around them.
 std::vector<uint32_t> add_calls(const Trace& trace, Interval window, Names& names,
                                 ReplayRank& out) {
   const ApiCalls& c = trace.calls;
   std::vector<uint32_t> top(c.size(), kNoRow);
   std::vector<uint32_t> open(trace.threads.size(), kNoRow);
+  std::vector<std::optional<ReplayCall>> by_name;
   for (size_t i = 0; i < c.size(); ++i) {
     if (c.begin_ns[i] < window.begin_ns || c.begin_ns[i] >= window.end_ns) continue;
     const size_t thread = row(c.thread[i]);
@@ -101,17 +131,15 @@ std::vector<uint32_t> add_calls(const Trace& trace, Interval window, Names& name
       top[i] = open[thread];
       continue;
     }
-    const std::string_view name = trace.strings[c.name[i]];
-    ReplayCall call;
+    const uint32_t name = names.row_of(c.name[i]);
+    if (name >= by_name.size()) by_name.resize(name + 1);
+    if (!by_name[name]) by_name[name] = call_of_name(trace.strings[c.name[i]]);
+    ReplayCall call = *by_name[name];
     call.begin_ns = c.begin_ns[i];
     call.end_ns = c.end_ns[i];
     call.thread = static_cast<uint32_t>(thread);
     call.process = static_cast<uint32_t>(trace.threads[thread].process);
-    call.name = names.row_of(c.name[i]);
-    call.state = state_of_call(name);
-    call.event = event_call(name);
-    call.whole_device = has(name, "device") || has(name, "ctx");
-    call.frees = has(name, "free");
+    call.name = name;
     open[thread] = top[i] = static_cast<uint32_t>(out.calls.size());
     out.calls.push_back(call);
   }
@@ -128,7 +156,6 @@ void add_ops(const Trace& trace, const Labels& labels, Interval window,
   const GpuOps& o = trace.ops;
   std::unordered_map<size_t, int64_t> bytes;
   for (const CommOp& c : labels.comm_ops) bytes[c.op] = c.bytes;
-  std::vector<std::vector<uint32_t>> of_call(out.calls.size());
   for (const Stream& s : trace.streams) {
     out.streams.push_back(
         {static_cast<uint32_t>(s.process), static_cast<uint32_t>(s.device), s.number});
@@ -155,24 +182,29 @@ void add_ops(const Trace& trace, const Labels& labels, Interval window,
     if (o.copy[i] != kNoRow) x.bytes = trace.copies[o.copy[i]].bytes;
     if (const auto it = bytes.find(i); it != bytes.end()) x.bytes = it->second;
     x.comm_record = comm_record_of_op.empty() ? kNoRow : comm_record_of_op[i];
-    if (call != kNoRow) of_call[call].push_back(static_cast<uint32_t>(out.ops.size()));
+    if (call != kNoRow) ++out.calls[call].op_count;
     out.ops.push_back(x);
   }
-  for (size_t i = 0; i < of_call.size(); ++i) {
-    out.calls[i].first_op = static_cast<uint32_t>(out.launched.size());
-    out.calls[i].op_count = static_cast<uint32_t>(of_call[i].size());
-    out.launched.insert(out.launched.end(), of_call[i].begin(), of_call[i].end());
+  uint32_t sum = 0;
+  for (ReplayCall& c : out.calls) {
+    c.first_op = sum;
+    sum += c.op_count;
   }
+  out.launched.resize(sum);
+  std::vector<uint32_t> next;
+  for (const ReplayCall& c : out.calls) next.push_back(c.first_op);
+  for (uint32_t i = 0; i < out.ops.size(); ++i)
+    if (out.ops[i].call != kNoRow) out.launched[next[out.ops[i].call]++] = i;
 }
 
-void add_ranges(const Trace& trace, Interval window, Names& names, ReplayRank& out) {
+void add_ranges(const Trace& trace, Interval window, RangeStates& states, Names& names,
+                ReplayRank& out) {
   const HostRanges& r = trace.ranges;
   for (size_t i = 0; i < r.size(); ++i) {
     if (r.thread[i] == kNoThread || r.begin_ns[i] >= window.end_ns ||
         r.end_ns[i] <= window.begin_ns)
       continue;
-    const HostState state = state_of_range(trace.strings[r.name[i]], r.source[i]);
-    if (state == HostState::none) continue;
+    if (states.of(i) == HostState::none) continue;
     out.ranges.push_back({r.begin_ns[i], r.end_ns[i], static_cast<uint32_t>(row(r.thread[i])),
                           names.row_of(r.name[i]), r.source[i]});
   }
@@ -180,8 +212,8 @@ void add_ranges(const Trace& trace, Interval window, Names& names, ReplayRank& o
     out.thread_process.push_back(static_cast<uint32_t>(t.process));
 }
 
-void link_host_order(const Trace& trace, ReplayRank& out) {
-  const auto cover = cover_ranges(trace);
+void link_host_order(const Trace& trace, Interval window, RangeStates& states, ReplayRank& out) {
+  const auto cover = cover_ranges(trace, window, states);
   std::vector<bool> launching(trace.threads.size(), false);
   for (const ReplayCall& c : out.calls) {
     if (c.op_count > 0) launching[c.thread] = true;
@@ -226,8 +258,9 @@ ReplayRank make_replay_rank(const Trace& trace, const Labels& labels, const Cons
   Names names(trace.strings, out.names);
   const std::vector<uint32_t> top = add_calls(trace, window, names, out);
   add_ops(trace, labels, window, top, comm_record_of_op, names, out);
-  link_host_order(trace, out);
-  add_ranges(trace, window, names, out);
+  RangeStates states(trace);
+  link_host_order(trace, window, states, out);
+  add_ranges(trace, window, states, names, out);
   return out;
 }
 

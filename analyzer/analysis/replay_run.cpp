@@ -78,7 +78,7 @@ void ReplayGraph::calibrate() {
     Node& n = nodes_[event / 2];
     TimeNs t = kDropped;
     for (uint32_t e = head_[event]; e != kNoRow; e = edges_[e].next) {
-      if (edges_[e].tag == EdgeTag::queue) continue;  // binds only in what-ifs
+      if (is_floor(edges_[e].tag)) continue;
       const TimeNs x = observed(edges_[e].from) + edges_[e].lag_ns;
       if (x > t) {
         t = x;
@@ -115,12 +115,13 @@ void ReplayGraph::mark_steps() {
       step_ops_.end());
 }
 
-Scenario ReplayGraph::recorded(bool keep_residuals) const {
+Scenario ReplayGraph::scenario(bool keep_residuals) const {
   Scenario s;
   s.duration_ns.reserve(nodes_.size());
   for (const Node& n : nodes_) s.duration_ns.push_back(n.duration_ns);
   s.lag_ns.reserve(edges_.size());
-  for (const Edge& e : edges_) s.lag_ns.push_back(e.lag_ns);
+  for (const Edge& e : edges_)
+    s.lag_ns.push_back(e.tag == EdgeTag::possible && !keep_residuals ? kDropped : e.lag_ns);
   s.keep.assign(nodes_.size(), keep_residuals ? 1 : 0);
   return s;
 }
@@ -130,15 +131,15 @@ std::vector<TimeNs> ReplayGraph::run(const Scenario& s) const {
   for (uint32_t event : order_) {
     const uint32_t node = event / 2;
     TimeNs t = event % 2 == 1 ? done[event - 1] + s.duration_ns[node] : kDropped;
-    TimeNs queue = INT64_MIN;  // a floor, not a cause: residuals do not come on top of it
+    TimeNs floor = INT64_MIN;
     for (uint32_t e = head_[event]; e != kNoRow; e = edges_[e].next) {
       if (s.lag_ns[e] == kDropped) continue;
-      TimeNs& latest = edges_[e].tag == EdgeTag::queue ? queue : t;
+      TimeNs& latest = is_floor(edges_[e].tag) ? floor : t;
       latest = std::max(latest, done[edges_[e].from] + s.lag_ns[e]);
     }
     const bool root = t == kDropped;
     if (root) t = origin_ns_;
-    done[event] = std::max(queue, t + (s.keep[node] != 0 || root ? residual_ns_[event] : 0));
+    done[event] = std::max(floor, t + (s.keep[node] != 0 || root ? residual_ns_[event] : 0));
   }
   return done;
 }

@@ -87,7 +87,7 @@ std::vector<TimeNs> launches(const Trace& trace) {
   return out;
 }
 
-// Steps that fit, from the front: all while they are small, else kReplaySteps and the one before.
+// Steps that fit, from the front: all while they are small, else kReplaySteps.
 size_t steps_that_fit(const std::vector<TimeNs>& launched, const std::vector<Interval>& host,
                       size_t most_ops) {
   const auto at = [&](TimeNs t) {
@@ -98,20 +98,27 @@ size_t steps_that_fit(const std::vector<TimeNs>& launched, const std::vector<Int
   const size_t from = at(host.front().begin_ns);
   for (size_t n = 1; n <= host.size(); ++n) {
     const size_t ops = at(n < host.size() ? host[n].begin_ns : host[n - 1].end_ns) - from;
-    const size_t most = n > kReplaySteps + 1 ? std::min(most_ops, kSmallReplayOps) : most_ops;
+    const size_t most = n > kReplaySteps ? std::min(most_ops, kSmallReplayOps) : most_ops;
     if (ops > most) break;
     fit = n;
   }
   return fit;
 }
 
-// Of the first op on the device that starts at or after t: its gap tells why the device was idle.
-TimeNs launch_after(const Trace& trace, const DeviceSteps& device, TimeNs t) {
+// End of the records to keep: up to the first op that starts at or after the end of the steps (its
+// gap tells why the device was idle before it), and ops without a launch until then.
+TimeNs end_of_records(const Trace& trace, const DeviceSteps& device, TimeNs host_end_ns,
+                      TimeNs steps_end_ns) {
   const std::vector<uint32_t>& ops = trace.ops_by_device[row(device.device)];
-  const auto it = std::lower_bound(ops.begin(), ops.end(), t, [&](uint32_t op, TimeNs at) {
-    return trace.ops.begin_ns[op] < at;
-  });
-  return it == ops.end() ? INT64_MIN : launch_of(trace, *it);
+  auto it = std::lower_bound(ops.begin(), ops.end(), host_end_ns,
+                             [&](uint32_t op, TimeNs at) { return trace.ops.begin_ns[op] < at; });
+  TimeNs end = host_end_ns;
+  for (; it != ops.end(); ++it) {
+    const bool last = trace.ops.begin_ns[*it] >= steps_end_ns;
+    if (last || trace.ops.launch[*it] == kNoRow) end = std::max(end, launch_of(trace, *it) + 1);
+    if (last) break;
+  }
+  return end;
 }
 
 const DeviceSteps* busiest(const Trace& trace, const std::vector<DeviceSteps>& devices) {
@@ -153,7 +160,7 @@ std::optional<ReplayRank> replay_of_steps(const Trace& trace, const Labels& labe
       }
     }
     if (c.at_ns.size() != rows.count + 1) continue;
-    window.end_ns = std::max(window.end_ns, launch_after(trace, device, c.at_ns.back()) + 1);
+    window.end_ns = end_of_records(trace, device, window.end_ns, c.at_ns.back());
     cuts.push_back(std::move(c));
   }
   ReplayRank out = make_replay_rank(trace, labels, main->constants, window, comm_record_of_op);

@@ -8,7 +8,7 @@
 namespace ws {
 
 inline constexpr size_t kReplaySteps = 5;          // priced steps; more while they are small (D)
-inline constexpr size_t kSmallReplayOps = 20'000;  // device records that cost next to nothing (D)
+inline constexpr size_t kSmallReplayOps = 20'000;  // up to here more steps cost next to nothing (D)
 
 struct DeviceSteps {
   DeviceId device{};

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/price_run.h"
 #include "analysis/verdict.h"
 
 namespace ws {
@@ -10,6 +11,7 @@ namespace ws {
 struct RunAnalysis {
   std::vector<RankAnalysis> ranks;  // by rank; rank numbers are unique
   RunMeans means;
+  PricedRun what_if;
   RunVerdict verdict;
   StepWindow step_window = StepWindow::device;
   std::string selection;  // what --step, --rank, --time chose; "": everything

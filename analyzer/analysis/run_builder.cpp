@@ -182,7 +182,6 @@ void gather_notes(RunAnalysis& run) {
                   fmt::format("{} of {} ranks", recorded, world));
   if (unsplit > 0) run.notes.add(NoteCode::unsplit_collectives, {}, unsplit);
   if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
-  run.notes.add(NoteCode::what_if_not_available);
 }
 
 }  // namespace
@@ -215,7 +214,10 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
                     shorten(found, 200))};
   gather_notes(run);
   run.means = means_of(run.ranks);
-  run.verdict = judge(run.ranks, run.means);
+  run.what_if = price_run(run.ranks, run.means, {}, options.price);
+  if (!run.what_if.why_not.empty())
+    run.notes.add(NoteCode::what_if_not_available, {}, 1, run.what_if.why_not);
+  run.verdict = judge(run.ranks, run.means, run.what_if.prices);
   return run;
 }
 

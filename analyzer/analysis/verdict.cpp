@@ -223,6 +223,16 @@ Wall wall_of(LossGroup loss) {
   return Wall::compute_host;
 }
 
+LeadingLoss leading_loss(const std::vector<RankAnalysis>& ranks, const RunMeans& means) {
+  const Outcome outcome = outcome_of(means.mean, means, {});
+  const bool none = outcome.decision.kind == Decision::Kind::none ||
+                    outcome.decision.kind == Decision::Kind::only_hi;
+  const LossGroup loss = outcome.unsplit ? LossGroup::communication
+                         : none          ? LossGroup::useful
+                                         : outcome.decision.best;
+  return {loss, main_cause(loss, ranks, means)};
+}
+
 RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                  const std::optional<Prices>& prices) {
   RunVerdict verdict;

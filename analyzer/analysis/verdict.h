@@ -40,4 +40,11 @@ RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
 
 Wall wall_of(LossGroup loss);
 
+// The loss that leads by shares alone, and its cause: useful when none reaches the floor.
+struct LeadingLoss {
+  LossGroup loss = LossGroup::useful;
+  Cause cause = Cause::unknown;
+};
+LeadingLoss leading_loss(const std::vector<RankAnalysis>& ranks, const RunMeans& means);
+
 }  // namespace ws

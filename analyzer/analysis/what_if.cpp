@@ -22,7 +22,7 @@ constexpr std::array<Combined, 4> kGroups = {{
     {"imbalance_fixed", "straggler_fixed+experts_balanced"},
 }};
 
-constexpr std::array<std::string_view, 30> kIds = {
+constexpr std::array<std::string_view, 29> kIds = {
     "ep_zero",          "ep_removed",         "tp_zero",     "tp_removed",
     "dp_zero",          "dp_removed",         "pp_zero",     "pp_removed",
     "cp_zero",          "cp_removed",         "network_x2",  "launch_zero",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 30> kIds = {
     "recompute_zero",   "offload_zero",       "copy_zero",   "straggler_fixed",
     "experts_balanced", "dp_overlapped",      "gemm_x2",     "attention_x2",
     "membound_x2",      "communication_zero", "memory_zero", "host_zero",
-    "imbalance_fixed",  "other_zero"};
+    "imbalance_fixed"};
 
 }  // namespace
 
@@ -38,18 +38,40 @@ WhatIf::WhatIf(const ReplayGraph& graph, WhatIfContext context)
     : graph_(graph), context_(std::move(context)) {
   recorded_step_ns_ = std::max(1.0, graph_.mean_step_ns(graph_.run(graph_.recorded(true))));
   bare_step_ns_ = graph_.mean_step_ns(graph_.run(graph_.recorded(false)));
+  for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+    const Node& n = graph_.nodes()[i];
+    if (n.kind == NodeKind::op && graph_.op(n).cls == OpClass::comm && !graph_.is_matched(i))
+      unmatched_.push_back(i);
+  }
 }
 
-bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) {
+// Changes of the transfer alone. Where the peers are not known the time of a collective may be all
+// waiting, which stays: the lower bound of the gain leaves it as it was.
+bool WhatIf::apply_transfer(std::string_view id, bool keep, Scenario& s) const {
+  std::vector<TimeNs> before;
+  for (uint32_t node : unmatched_) before.push_back(s.duration_ns[node]);
+  bool any = false;
+  if (id == "network_x2") any = change::network_faster(graph_, 2, keep, s);
+  for (const CommKind kind :
+       {CommKind::ep, CommKind::tp, CommKind::cp, CommKind::pp, CommKind::dp, CommKind::other}) {
+    const std::string_view name = name_of(kind);
+    if (id.substr(0, name.size()) == name && id.substr(name.size()) == "_zero")
+      any = change::comm_zero(graph_, bit(kind), keep, s);
+  }
+  for (size_t i = 0; keep && i < unmatched_.size(); ++i) s.duration_ns[unmatched_[i]] = before[i];
+  return any;
+}
+
+bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) const {
   for (const CommKind kind :
        {CommKind::ep, CommKind::tp, CommKind::cp, CommKind::pp, CommKind::dp, CommKind::other}) {
     const std::string_view name = name_of(kind);
     if (id.substr(0, name.size()) != name) continue;
-    if (id.substr(name.size()) == "_zero") return change::comm_zero(graph_, bit(kind), keep, s);
+    if (id.substr(name.size()) == "_zero") return apply_transfer(id, keep, s);
     if (id.substr(name.size()) == "_removed")
       return change::comm_removed(graph_, bit(kind), keep, s);
   }
-  if (id == "network_x2") return change::network_faster(graph_, 2, keep, s);
+  if (id == "network_x2") return apply_transfer(id, keep, s);
   if (id == "launch_zero") return change::launch_zero(graph_, keep, s);
   if (id == "sync_zero") return change::sync_zero(graph_, s);
   if (id == "alloc_zero") return change::alloc_zero(graph_, s);
@@ -70,7 +92,7 @@ bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) {
   return false;
 }
 
-bool WhatIf::apply(std::string_view id, bool keep, Scenario& s) {
+bool WhatIf::apply(std::string_view id, bool keep, Scenario& s) const {
   bool any = false;
   while (!id.empty()) {
     const size_t plus = id.find('+');
@@ -80,22 +102,26 @@ bool WhatIf::apply(std::string_view id, bool keep, Scenario& s) {
   return any;
 }
 
-std::optional<std::vector<TimeNs>> WhatIf::simulate(std::string_view id, bool keep_residuals) {
+std::optional<std::vector<TimeNs>> WhatIf::simulate(std::string_view id,
+                                                    bool keep_residuals) const {
   Scenario s = graph_.recorded(keep_residuals);
   if (!apply(id, keep_residuals, s)) return std::nullopt;
   return graph_.run(s);
 }
 
-std::optional<Gain> WhatIf::gain(std::string_view id) {
-  const auto kept = simulate(id, true);
+std::optional<Gain> WhatIf::gain(std::string_view id, std::vector<TimeNs>* events) const {
+  constexpr double kNextToNothing = 0.01;
+  auto kept = simulate(id, true);
   if (!kept) return std::nullopt;
-  const auto bare = simulate(id, false);
   const double a = (recorded_step_ns_ - graph_.mean_step_ns(*kept)) / recorded_step_ns_;
+  if (events != nullptr) *events = std::move(*kept);
+  auto bare = simulate(id, false);
   const double b = (bare_step_ns_ - graph_.mean_step_ns(*bare)) / recorded_step_ns_;
+  if (events != nullptr && a < kNextToNothing) *events = std::move(*bare);
   return Gain{std::min(a, b), std::max(a, b)};
 }
 
-std::vector<std::string> WhatIf::applicable() {
+std::vector<std::string> WhatIf::applicable() const {
   std::vector<std::string> out;
   for (const std::string_view id : kIds) {
     Scenario s = graph_.recorded(true);
@@ -103,5 +129,7 @@ std::vector<std::string> WhatIf::applicable() {
   }
   return out;
 }
+
+std::vector<std::string_view> replayed_ids() { return {kIds.begin(), kIds.end()}; }
 
 }  // namespace ws

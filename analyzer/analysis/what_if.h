@@ -16,7 +16,6 @@ struct Gain {
   double lo_share = 0, hi_share = 0;  // of the mean recorded step; may be negative
 };
 
-// One change, for example "ep_zero", "network_x2", "launch_zero", "straggler_fixed" (DESIGN 5).
 struct WhatIfContext {
   std::vector<uint32_t> late_ranks;  // rows of the graph's ranks, for straggler_fixed
 };
@@ -25,23 +24,30 @@ class WhatIf {
  public:
   WhatIf(const ReplayGraph& graph, WhatIfContext context);
 
-  // nullopt: unknown id, or nothing in this run that it could change. Parts joined with '+'.
-  std::optional<Gain> gain(std::string_view id);
+  // id: one change ("ep_zero", "network_x2", "launch_zero", "straggler_fixed", DESIGN 5) or parts
+  // joined with '+'. nullopt: unknown id, or nothing in this run that it could change. events: of
+  // the run with residuals kept, or without where that one gains next to nothing.
+  std::optional<Gain> gain(std::string_view id, std::vector<TimeNs>* events = nullptr) const;
   // Event times with the change made, residuals kept (lower bound of the gain).
-  std::optional<std::vector<TimeNs>> simulate(std::string_view id, bool keep_residuals);
+  std::optional<std::vector<TimeNs>> simulate(std::string_view id, bool keep_residuals) const;
   // Ids that can change something in this run, in the order of DESIGN 5.
-  std::vector<std::string> applicable();
+  std::vector<std::string> applicable() const;
   // 1 - step(without residuals) / step: what the graph can not explain. Above 5 % no price is
   // given.
   double unexplained_share() const { return 1.0 - bare_step_ns_ / recorded_step_ns_; }
   double recorded_step_ns() const { return recorded_step_ns_; }
 
  private:
-  bool apply(std::string_view id, bool keep, Scenario& s);
-  bool apply_one(std::string_view id, bool keep, Scenario& s);
+  bool apply(std::string_view id, bool keep, Scenario& s) const;
+  bool apply_one(std::string_view id, bool keep, Scenario& s) const;
+  bool apply_transfer(std::string_view id, bool keep, Scenario& s) const;
   const ReplayGraph& graph_;
   WhatIfContext context_;
+  std::vector<uint32_t> unmatched_;  // nodes of communication whose peers are not known
   double recorded_step_ns_ = 0, bare_step_ns_ = 0;
 };
+
+// Every id of DESIGN 5 that a replay can answer, in that order.
+std::vector<std::string_view> replayed_ids();
 
 }  // namespace ws

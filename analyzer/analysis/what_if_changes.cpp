@@ -12,7 +12,7 @@ constexpr TimeNs kLongHostWorkNs = 1'000'000;  // longer host work is not the co
 constexpr TimeNs kCallOverheadNs = 100'000;    // conservative: at most this per call goes (D)
 
 bool of_kind(const ReplayOp& o, KindSet kinds) {
-  return o.cls == OpClass::comm && (kinds & bit(o.kind)) != 0;
+  return is_comm(o.cls) && (kinds & bit(o.kind)) != 0;
 }
 
 const ReplayOp* op_of(const ReplayGraph& g, uint32_t node) {

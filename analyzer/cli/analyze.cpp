@@ -19,7 +19,7 @@ namespace ws::cli {
 namespace {
 
 struct AnalyzeOptions {
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, what_ifs;
   std::string database, config, steps, ranks, time, window = "device", step_range;
   unsigned threads = 2;
   bool quiet = false, no_what_if = false, show_names = false;
@@ -32,6 +32,9 @@ struct AnalyzeRequest {
   std::optional<TimeRange> time;
   RunOptions run;
 };
+
+// Device records that all ranks together keep for re-simulation: bounds its memory and time (D).
+constexpr size_t kReplayOps = 1'200'000;
 
 void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("INPUT", o.inputs,
@@ -63,7 +66,11 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("--step-range", o.step_range, "name of the host range that is one step")
       ->check(not_empty())
       ->type_name("NAME");
-  app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains (this version makes none)");
+  app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains");
+  app.add_option("--what-if", o.what_ifs,
+                 "one more change to re-simulate: an id of the WHAT IF table, or several joined by "
+                 "+; may be given more than once")
+      ->type_name("A+B");
   app.add_option("--threads", o.threads, "files read at once, default 2")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
@@ -112,6 +119,14 @@ Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
     if (!time) return time.error();
     out.time = *time;
   }
+  for (const std::string& id : o.what_ifs) {
+    if (is_what_if(id)) continue;
+    return Error{fmt::format("--what-if: expected ids joined by +, found `{}`; the ids are {}", id,
+                             fmt::join(what_if_ids(), " "))};
+  }
+  if (o.no_what_if && !o.what_ifs.empty())
+    return Error{"--what-if: expected no --no-what-if beside it, found both; leave one out"};
+  out.run.price = {!o.no_what_if, o.what_ifs, o.threads};
   out.run.step_window = out.steps.window;
   out.run.selection = selection_of(o);
   return out;
@@ -202,11 +217,13 @@ int run_analyze(int argc, char** argv) {
   AnalyzeOptions o;
   add_options(app, o);
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
-  const auto request = check(o);
+  auto request = check(o);
   if (!request) return fail(kBadUsage, request.error());
   Notes notes;
   const auto files = list_inputs(o.inputs, notes);
   if (!files) return fail(kBadInput, files.error());
+  if (request->run.price.wanted)
+    request->steps.replay_ops = kReplayOps / std::max<size_t>(1, files->size());
   if (auto ok = check_targets(request->reports.outputs, o.database, *files); !ok)
     return fail(kBadUsage, ok.error());
   const auto facts = facts_of(*files, std::move(notes), o, *request);

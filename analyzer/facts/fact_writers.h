@@ -24,6 +24,8 @@ Result<void> write_collectives(const Database& db,
 Result<void> write_idle(const Database& db, const FactInput& in);    // fact_idle
 Result<void> write_host(const Database& db, const FactInput& in);    // fact_host
 Result<void> write_memory(const Database& db, const FactInput& in);  // fact_memory
+Result<void> write_what_if(const Database& db,
+                           const FactInput& in);  // fact_what_if, fact_replay, fact_path
 Result<void> write_notes(const Database& db, const FactInput& in);   // fact_note
 
 // f(rank, device, its means) for every device in the means.

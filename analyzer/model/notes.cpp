@@ -120,7 +120,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"processes_share_device", kInfo, "several processes share one GPU and are shown as one rank",
      ""},
     {"what_if_not_available", kInfo,
-     "gains were not re-simulated: they are ceilings from the shares", ""},
+     "gains were not re-simulated, they are ceilings from the shares", ""},
 }};
 
 }  // namespace

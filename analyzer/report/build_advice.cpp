@@ -104,7 +104,8 @@ std::string gain_words(const Finding& f) {
   if (!f.gain_hi_share || *f.gain_hi_share < 0.0005) return "";
   const double hi = *f.gain_hi_share;
   const double lo = f.gain_lo_share.value_or(0);
-  if (f.gain_basis == "what_if") return percent_range(lo, hi) + ", re-simulated";
+  if (f.gain_basis == "what_if")
+    return (lo < 0.0005 ? "at most " + percent_text(hi) : percent_range(lo, hi)) + ", re-simulated";
   if (f.gain_basis == "published") return percent_range(lo, hi) + ", published elsewhere";
   if (f.gain_basis == "estimate" && lo >= 0.0005) return percent_range(lo, hi) + ", estimated";
   return "at most " + percent_text(hi);

@@ -117,18 +117,34 @@ Result<void> read_what_if(const Database& db, Report& report) {
   return each_row(
       db,
       "SELECT id, step_lo_ns, step_hi_ns, saved_lo_share, saved_hi_share, next_loss, next_cause "
-      "FROM fact_what_if ORDER BY saved_lo_share DESC, id",
+      "FROM fact_what_if ORDER BY saved_lo_share + saved_hi_share DESC, id",
       [&](const Statement& s) {
         report.what_if.push_back({text_of(s, 0), s.int64(1), s.int64(2), s.real(3), s.real(4),
                                   maybe_text(s, 5), maybe_text(s, 6)});
       });
 }
 
+Result<void> read_replay(const Database& db, Report& report) {
+  auto ok = each_row(
+      db,
+      "SELECT steps, unexplained_share, inferred_edges, dropped_edges, prices_used, why_no_gains, "
+      "why_no_prices FROM fact_replay LIMIT 1",
+      [&](const Statement& s) {
+        report.replay = {s.int64(0),      maybe_real(s, 1), s.maybe_int64(2), s.maybe_int64(3),
+                         s.int64(4) != 0, maybe_text(s, 5), maybe_text(s, 6)};
+      });
+  if (!ok) return ok;
+  return each_row(db, "SELECT rank, leaf, ns, share FROM fact_path ORDER BY rowid",
+                  [&](const Statement& s) {
+                    report.path.push_back({s.int64(0), text_of(s, 1), s.int64(2), s.real(3)});
+                  });
+}
+
 }  // namespace
 
 Result<void> read_tables(const Database& db, Report& report) {
-  for (const auto part :
-       {read_partition, read_kernels, read_collectives, read_idle, read_memory, read_what_if}) {
+  for (const auto part : {read_partition, read_kernels, read_collectives, read_idle, read_memory,
+                          read_what_if, read_replay}) {
     if (auto ok = part(db, report); !ok) return ok;
   }
   return {};

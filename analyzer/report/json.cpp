@@ -254,6 +254,21 @@ Json what_if_json(const Report& report) {
   return out;
 }
 
+Json replay_json(const Report& report) {
+  const ReportReplay& r = report.replay;
+  Json path = Json::array();
+  for (const ReportPathPart& p : report.path)
+    path.push_back({{"rank", p.rank}, {"leaf", p.leaf}, {"ns", p.ns}, {"share", p.share}});
+  return {{"steps", r.steps},
+          {"unexplained_share", maybe(r.unexplained_share)},
+          {"inferred_edges", maybe(r.inferred_edges)},
+          {"dropped_edges", maybe(r.dropped_edges)},
+          {"prices_used", r.prices_used},
+          {"why_no_gains", maybe(r.why_no_gains)},
+          {"why_no_prices", maybe(r.why_no_prices)},
+          {"critical_path", path}};
+}
+
 Json finding_json(const ReportFinding& r) {
   const Finding& f = r.finding;
   Json evidence = Json::object();
@@ -324,6 +339,7 @@ void render_json(const Report& report, const RenderOptions&, std::ostream& out) 
                      {"idle", idle_json(report)},
                      {"memory", memory_json(report.memory)},
                      {"what_if", what_if_json(report)},
+                     {"replay", replay_json(report)},
                      {"findings", findings},
                      {"notes", notes_json(report)}};
   out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';

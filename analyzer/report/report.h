@@ -149,6 +149,20 @@ struct ReportWhatIf {
   std::optional<std::string> next_loss, next_cause;
 };
 
+struct ReportReplay {
+  int64_t steps = 0;  // step lengths behind every gain
+  std::optional<double> unexplained_share;
+  std::optional<int64_t> inferred_edges, dropped_edges;
+  bool prices_used = false;
+  std::optional<std::string> why_no_gains, why_no_prices;
+};
+struct ReportPathPart {
+  int64_t rank = 0;
+  std::string leaf;
+  int64_t ns = 0;
+  double share = 0;
+};
+
 // A finding as printed: the rule's own words and what they rest on.
 struct ReportFinding {
   Finding finding;
@@ -182,6 +196,8 @@ struct Report {
   std::vector<ReportIdle> idle;
   std::optional<ReportMemory> memory;
   std::vector<ReportWhatIf> what_if;
+  ReportReplay replay;
+  std::vector<ReportPathPart> path;      // critical path, by rank and leaf
   std::vector<ReportFinding> findings;   // those that fire, then the unknown ones, each in order
   std::vector<std::string> not_offered;  // "TP overlap (exposed share 0.0 %)"
   std::vector<ReportNote> notes;         // worst first

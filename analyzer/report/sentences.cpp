@@ -98,11 +98,33 @@ std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit) {
   return out;
 }
 
+// What the verdict's loss would give back, and what comes then.
 std::string price_sentence(const Report& report) {
-  const ReportVerdict& v = report.verdict;
-  if (!v.price_lo || !v.price_hi) return "";
-  return fmt::format("Re-simulated without it, the step is {} shorter.",
-                     percent_range(*v.price_lo, *v.price_hi));
+  static constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
+      {"communication", "communication_zero"},
+      {"memory", "memory_zero"},
+      {"host", "host_zero"},
+      {"imbalance", "imbalance_fixed"},
+      {"bubble", "bubble_halved"}};
+  std::string_view id;
+  for (const auto& [loss, group] : kGroups)
+    if (report.verdict.loss && *report.verdict.loss == loss) id = group;
+  for (const ReportWhatIf& w : report.what_if) {
+    if (w.id != id || w.saved_hi_share < 0.0005) continue;
+    const std::string lo = duration_text(w.step_lo_ns), hi = duration_text(w.step_hi_ns);
+    std::string out =
+        fmt::format("{}, the step takes {} ({} less)",
+                    id == "bubble_halved" ? "With half the bubble" : "Removed completely",
+                    lo == hi ? lo : fmt::format("{} to {}", lo, hi),
+                    percent_range(w.saved_lo_share, w.saved_hi_share));
+    if (!w.next_loss) return out + ", re-simulated.";
+    return out + fmt::format(", re-simulated; the next wall would be {}{}.",
+                             *w.next_loss == "host" ? "the host" : phrase_of_loss(*w.next_loss),
+                             w.next_cause && *w.next_cause != "unknown"
+                                 ? fmt::format(" ({})", phrase_of_cause(*w.next_cause))
+                                 : "");
+  }
+  return "";
 }
 
 std::vector<std::string> assumption_lines(const Report& report) {

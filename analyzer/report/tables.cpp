@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "report/numbers.h"
 #include "report/phrases.h"
@@ -246,18 +247,74 @@ Table memory_table(const Report& report) {
   return t;
 }
 
+std::string time_range(int64_t lo_ns, int64_t hi_ns) {
+  const std::string lo = duration_text(lo_ns), hi = duration_text(hi_ns);
+  return lo == hi ? lo : fmt::format("{} to {}", lo, hi);
+}
+
 Table what_if_table(const Report& report, bool all) {
   Table t{"WHAT IF",
           "re-simulated, one change at a time; gains do not add up",
           {{"change"}, {"saves", true}, {"step", true}, {"next", false, true}},
           {},
           {}};
-  fill(t, report.what_if, all, [](const ReportWhatIf& w) {
+  std::vector<ReportWhatIf> rows;
+  for (const ReportWhatIf& w : report.what_if)
+    if (all || w.saved_hi_share >= 0.005) rows.push_back(w);
+  fill(t, rows, all, [](const ReportWhatIf& w) {
     std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
     if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
-    return std::vector<std::string>{
-        w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
-        fmt::format("{} to {}", duration_text(w.step_lo_ns), duration_text(w.step_hi_ns)), next};
+    return std::vector<std::string>{w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
+                                    time_range(w.step_lo_ns, w.step_hi_ns), next};
+  });
+  const ReportReplay& r = report.replay;
+  if (t.rows.empty() || !r.unexplained_share) return t;
+  t.remarks.push_back(fmt::format(
+      "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
+      r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
+  if (r.why_no_prices)
+    t.remarks.push_back(
+        fmt::format("the verdict goes by shares, not by these gains: {}", *r.why_no_prices));
+  return t;
+}
+
+// Leaves with one label are added up over ranks.
+Table path_table(const Report& report, bool all) {
+  struct Row {
+    std::string label;
+    double share = 0;
+    int64_t ns = 0;
+    std::map<int64_t, int64_t> by_rank;
+  };
+  std::vector<Row> rows;
+  for (const ReportPathPart& part : report.path) {
+    const LeafPhrase* p = phrase_of_leaf(part.leaf);
+    const std::string label(p != nullptr ? p->label : std::string_view(part.leaf));
+    auto it =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.label == label; });
+    if (it == rows.end()) it = rows.insert(rows.end(), Row{label, 0, 0, {}});
+    it->share += part.share;
+    it->ns += part.ns;
+    it->by_rank[part.rank] += part.ns;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.ns > b.ns; });
+  Table t{"CRITICAL PATH",
+          "what the re-simulated steps waited for, per step",
+          {{"part"}, {"share", true}, {"time", true}},
+          {},
+          {}};
+  const bool several = report.ranks.size() > 1;
+  if (several) t.columns.push_back({"mostly on rank", true});
+  fill(t, rows, all, [&](const Row& r) {
+    std::vector<std::string> cells = {
+        r.label, percent_text(r.share),
+        duration_text(r.ns / std::max<int64_t>(1, report.replay.steps))};
+    const auto most =
+        std::max_element(r.by_rank.begin(), r.by_rank.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (several) cells.push_back(std::to_string(most->first));
+    return cells;
   });
   return t;
 }
@@ -272,6 +329,7 @@ std::vector<Table> detail_tables(const Report& report, bool all) {
   if (report.ranks.size() > 1) add(rank_table(report, all));
   add(outlier_table(report, all));
   add(what_if_table(report, all));
+  add(path_table(report, all));
   add(idle_table(report, all));
   add(collective_table(report, all));
   add(kernel_table(report, all));

@@ -98,6 +98,19 @@ class Usage(Cli):
         self.refused(3, run("analyze", SAMPLE, "--step", "7:3"), "--step")
         self.refused(3, run("analyze", SAMPLE, "--rank", "a"), "--rank")
         self.refused(3, run("analyze", SAMPLE, "--time", "5"), "--time")
+        self.refused(3, run("analyze", SAMPLE, "--what-if", "launch_zero+faster"), "launch_zero+faster", "dp_overlapped")
+        self.refused(3, run("analyze", SAMPLE, "--what-if", "launch_zero", "--no-what-if"), "--no-what-if")
+
+    def test_what_ifs(self):
+        rows = lambda *more: json.loads(run("analyze", SOURCE / "samples/nsys/dataloader", "--report", "json", *more).stdout)
+        plain, off = rows(), rows("--no-what-if")
+        combined = rows("--what-if", "gemm_x2+dataload_zero")
+        saved = lambda report: {w["id"]: w["saved_lo_share"] for w in report["what_if"]}
+        self.assertNotIn("gemm_x2+dataload_zero", saved(plain))
+        both = saved(combined)["gemm_x2+dataload_zero"]
+        self.assertGreater(both, max(saved(plain)["gemm_x2"], saved(plain)["dataload_zero"]))
+        self.assertEqual(off["what_if"], [])
+        self.assertIn("--no-what-if", [n["text"] for n in off["notes"] if n["code"] == "what_if_not_available"][0])
         self.refused(3, run("analyze", SAMPLE, "--step-window", "week"), "week")
         self.refused(3, run("analyze", SAMPLE, "--threads", "0"), "--threads")
         self.refused(3, run("analyze", SAMPLE, "--fail-on", "wall=comm"), "comm")
@@ -323,12 +336,13 @@ class Facts(Cli):
         db = self.folder / "run.wsdb"
         run("analyze", SAMPLE, "-o", db)
         link = sqlite3.connect(db)
+        version = link.execute("PRAGMA user_version").fetchone()[0]
         link.execute("PRAGMA user_version = 999")
         link.commit()
         link.close()
         self.refused(2, run("report", db), "version")
         link = sqlite3.connect(db)
-        link.executescript("PRAGMA user_version = 2; DROP TABLE fact_kernel; CREATE VIEW fact_kernel AS SELECT 1 AS name")
+        link.executescript(f"PRAGMA user_version = {version}; DROP TABLE fact_kernel; CREATE VIEW fact_kernel AS SELECT 1 AS name")
         link.close()
         self.refused(2, run("report", db), "run.wsdb", "fact_kernel")
         self.refused(2, run("explain", db), "run.wsdb", "fact_kernel")

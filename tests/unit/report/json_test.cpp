@@ -40,7 +40,7 @@ TEST_CASE("top-level keys are those of the contract, in its order") {
   CHECK(keys_of(json) == std::vector<std::string>{"schema", "tool", "run", "steps", "partition",
                                                   "losses", "verdict", "ranks", "kernels",
                                                   "collectives", "idle", "memory", "what_if",
-                                                  "findings", "notes"});
+                                                  "replay", "findings", "notes"});
   require_keys(json["run"], {"id", "sources", "ranks", "devices", "gpu", "framework", "clock"});
   require_keys(json["steps"],
                {"origin", "count", "steady", "median_ns", "min_ns", "max_ns", "rows"});
