@@ -178,8 +178,7 @@ void EventInference::on_wait_for_device(uint32_t call) {
   if (!is_sync && !waited.empty()) {  // cudaFree: waits for the device, then works
     TimeNs free_from = INT64_MIN;
     for (uint32_t row : waited) free_from = std::max(free_from, end_of(row));
-    n.duration_ns = n.end_ns - std::max(n.start_ns, free_from);
-    own_work = free_from > n.start_ns ? n.duration_ns : 0;
+    n.duration_ns = own_work = n.end_ns - std::max(n.start_ns, free_from);
   }
   for (uint32_t row : waited) {
     graph_.add_edge(2 * node + 1, 2 * graph_.node_of_op(rank_row_, row) + 1, own_work,

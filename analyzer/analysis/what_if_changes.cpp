@@ -92,6 +92,21 @@ bool network_faster(const ReplayGraph& g, int64_t factor, bool keep, Scenario& s
   return true;
 }
 
+namespace {
+
+// Of the host's time before a call, what is not there for the call: data loading and the like, and
+// long work.
+TimeNs host_work_besides(const ReplayCall& call, TimeNs lag_ns, bool keep) {
+  TimeNs covered = 0;
+  for (TimeNs v : call.covered_ns) covered += v;
+  covered = std::min(covered, lag_ns);
+  const TimeNs rest = lag_ns - covered;
+  if (rest > kLongHostWorkNs) return lag_ns;
+  return covered + (keep ? std::max<TimeNs>(0, rest - kCallOverheadNs) : 0);
+}
+
+}  // namespace
+
 bool launch_zero(const ReplayGraph& g, bool keep, Scenario& s) {
   bool any = false;
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {
@@ -105,14 +120,7 @@ bool launch_zero(const ReplayGraph& g, bool keep, Scenario& s) {
     if (n.bound_by == EdgeTag::launch) s.keep[i] = 0;  // a launch-bound start is what goes
   }
   each_edge(g, s, EdgeTag::thread, [&](uint32_t e, uint32_t node) {
-    TimeNs covered = 0;
-    for (TimeNs v : g.call(g.nodes()[node]).covered_ns) covered += v;
-    covered = std::min(covered, s.lag_ns[e]);
-    const TimeNs rest = s.lag_ns[e] - covered;
-    const TimeNs stays = rest > kLongHostWorkNs ? rest
-                         : keep                 ? std::max<TimeNs>(0, rest - kCallOverheadNs)
-                                                : 0;
-    s.lag_ns[e] = covered + stays;
+    s.lag_ns[e] = host_work_besides(g.call(g.nodes()[node]), s.lag_ns[e], keep);
   });
   each_edge(g, s, EdgeTag::launch, [&](uint32_t e, uint32_t) { s.lag_ns[e] = 0; });
   return any;
@@ -150,10 +158,54 @@ bool cover_zero(const ReplayGraph& g, CoverKind kind, Scenario& s) {
   return any;
 }
 
+namespace {
+
+bool recomputes(const ReplayOp& o) { return (o.flags & kFlagRecompute) != 0; }
+
+// What is not computed again is not launched again: the calls of recomputation, and calls without
+// device work between two of them, are gone with the host's work for them.
+void recompute_launches_zero(const ReplayGraph& g, Scenario& s) {
+  for (size_t r = 0; r < g.ranks().size(); ++r) {
+    const ReplayRank& rank = g.ranks()[r];
+    std::vector<uint8_t> gone(rank.calls.size(), 0);
+    std::vector<uint32_t> between;
+    bool inside = false;
+    for (uint32_t i = 0; i < rank.calls.size(); ++i) {
+      const ReplayCall& c = rank.calls[i];
+      if (c.op_count == 0) {
+        if (inside && (c.event != EventCall::none || c.state == HostState::other))
+          between.push_back(i);
+        continue;
+      }
+      const auto first = rank.launched.begin() + c.first_op;
+      inside = std::all_of(first, first + c.op_count,
+                           [&](uint32_t op) { return recomputes(rank.ops[op]); });
+      if (inside) {
+        for (uint32_t b : between) gone[b] = 1;
+        gone[i] = 1;
+      }
+      between.clear();
+    }
+    for (uint32_t i = 0; i < rank.calls.size(); ++i) {
+      const uint32_t node = g.node_of_call(r, i);
+      if (gone[i] == 0 || g.nodes()[node].state == HostState::sync) continue;
+      s.duration_ns[node] = 0;
+      s.keep[node] = 0;
+      for (uint32_t e = g.first_edge(2 * node); e != kNoRow; e = g.edges()[e].next) {
+        if (g.edges()[e].tag != EdgeTag::thread) continue;
+        s.lag_ns[e] = std::min(s.lag_ns[e], host_work_besides(rank.calls[i], s.lag_ns[e], true));
+      }
+    }
+  }
+}
+
+}  // namespace
+
 bool recompute_zero(const ReplayGraph& g, Scenario& s) {
-  const auto flagged = [](const ReplayOp& o) { return (o.flags & kFlagRecompute) != 0; };
+  const auto flagged = recomputes;
   const bool any = set_ops(g, s, flagged, [](TimeNs, const ReplayOp&) { return TimeNs{0}; });
   if (!any) return false;
+  recompute_launches_zero(g, s);
   for (uint32_t e = 0; e < g.edges().size(); ++e) {
     const ReplayOp* o = op_of(g, g.destination(e) / 2);
     if (o == nullptr || !flagged(*o) || s.lag_ns[e] == kDropped) continue;

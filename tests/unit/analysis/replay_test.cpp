@@ -1,4 +1,5 @@
 // The dependency graph and its what-ifs: the checks of the reference, one by one; then exactness.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -131,6 +132,34 @@ TEST_CASE("host work: data loading, long lags and what a call may cost") {
   const ReplayGraph m = build({middling}).graph();
   CHECK(price(m, true, [&](Scenario& s) { change::launch_zero(m, true, s); }) == 310000);
   CHECK(price(m, false, [&](Scenario& s) { change::launch_zero(m, false, s); }) == 21000);
+}
+
+TEST_CASE("what is not computed again is not launched again") {
+  ScenarioInput in;
+  for (uint32_t i = 0; i < 4; ++i) {
+    in.ops.push_back(op(i, 20000 * i + 5000, 20000 * i + 8000));
+    in.ops.back().recompute = i == 1 || i == 2;
+    in.calls.push_back(call(20000 * i, 20000 * i + 4000, i));
+  }
+  in.calls.push_back(call(30000, 31000, {}, 1, "cudaEventRecord"));
+  std::sort(in.calls.begin(), in.calls.end(),
+            [](const ScenarioCall& a, const ScenarioCall& b) { return a.s < b.s; });
+  const ReplayGraph g = build({in}).graph();
+  CHECK(baseline(g) == 68000);
+  for (bool keep :
+       {true, false})  // the last launch follows the first after 16 us, as it did before
+    CHECK(price(g, keep, [&](Scenario& s) { change::recompute_zero(g, s); }) == 28000);
+}
+
+TEST_CASE("cudaFree works after it has waited, also where it found nothing to wait for") {
+  ScenarioInput in;
+  in.ops = {op(1, 5000, 50000), op(2, 75000, 79000)};
+  in.calls = {call(0, 1000, 1), call(1000, 51000, {}, 1, "cudaStreamSynchronize"),
+              call(51000, 70000, {}, 1, "cudaFree"), call(70000, 71000, 2)};
+  const ReplayGraph g = build({in}).graph();
+  CHECK(baseline(g) == 79000);
+  for (bool keep : {true, false})
+    CHECK(price(g, keep, [&](Scenario& s) { change::sync_zero(g, s); }) == 78000);
 }
 
 TEST_CASE("a removed sync leaves its order on the device, and the queue bounds the host") {
