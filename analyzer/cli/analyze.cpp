@@ -191,10 +191,16 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
       progress.one_done();
       return analyzed;
     });
-    for (auto& file : per_file) {
-      if (!file) return file.error();
-      for (RankAnalysis& rank : *file) ranks.push_back(std::move(rank));
+    const Error* unread = nullptr;
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (!per_file[i]) {
+        if (unread == nullptr) unread = &per_file[i].error();
+        note_unreadable(files[i], per_file[i].error(), notes);
+        continue;
+      }
+      for (RankAnalysis& rank : *per_file[i]) ranks.push_back(std::move(rank));
     }
+    if (ranks.empty() && unread != nullptr) return *unread;
   }
   const bool nothing_left = std::all_of(ranks.begin(), ranks.end(),
                                         [](const RankAnalysis& r) { return r.devices.empty(); });

@@ -27,7 +27,10 @@ struct FileEntry {
   int32_t rank = -1;  // -1: the file does not say
 };
 // Files of a folder or the list itself, sorted; files that are not traces are counted in notes
-// (folders) or are an error (named files).
+// (folders) or are an error (named files). Broken ones are an error only where nothing else is
+// left.
 Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inputs, Notes& notes);
+// A file whose rank is missing because it can not be read.
+void note_unreadable(const std::string& path, const Error& why, Notes& notes);
 
 }  // namespace ws

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "import/file_head.h"
 #include "import/kineto.h"
@@ -53,8 +54,7 @@ void note_left_out(const std::string& path, const Result<FileHead>& head, Notes&
     notes.add(NoteCode::file_skipped, name);
     return;
   }
-  const std::string why = (head ? refusal(path, *head) : head.error()).message;
-  notes.add(NoteCode::file_unreadable, {}, 1, name + why.substr(std::min(path.size(), why.size())));
+  note_unreadable(path, head ? refusal(path, *head) : head.error(), notes);
 }
 
 Result<void> add_folder(const std::string& folder, std::vector<std::string>& out, Notes& notes) {
@@ -123,6 +123,14 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;  // "01" and "1"
 }
 
+void note_unreadable(const std::string& path, const Error& why, Notes& notes) {
+  const std::string name = fs::path(path).filename().string();
+  const std::string& text = why.message;
+  const size_t place = text.compare(0, path.size(), path) == 0 ? path.size() : 0;
+  notes.add(NoteCode::file_unreadable, {}, 1,
+            place == 0 ? name + ": " + text : name + text.substr(place));
+}
+
 Result<std::vector<Trace>> read_file(const std::string& path) {
   const Result<FileHead> head = read_head(path);
   if (!head) return head.error();
@@ -132,6 +140,7 @@ Result<std::vector<Trace>> read_file(const std::string& path) {
 
 Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inputs, Notes& notes) {
   std::vector<std::string> out;
+  std::optional<Error> damaged;
   for (const std::string& input : inputs) {
     std::error_code failed;
     if (fs::is_directory(input, failed)) {
@@ -139,10 +148,18 @@ Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inp
       continue;
     }
     const Result<FileHead> head = read_head(input);
-    if (!head) return head.error();
-    if (importer_of(input, *head) == nullptr) return refusal(input, *head);
-    out.push_back(input);
+    if (head && importer_of(input, *head) != nullptr) {
+      out.push_back(input);
+      continue;
+    }
+    // A rank's file that broke costs its rank, a wrong name or a file of another kind is a mistake.
+    const Error why = head ? refusal(input, *head) : head.error();
+    const bool broken = head ? is_damaged(*head) : fs::is_regular_file(input, failed);
+    if (!broken) return why;
+    if (!damaged) damaged = why;
+    note_unreadable(input, why, notes);
   }
+  if (out.empty() && damaged) return *damaged;
   std::stable_sort(out.begin(), out.end(), natural_less);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

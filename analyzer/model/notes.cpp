@@ -85,7 +85,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "only some ranks of the job were recorded: waiting and transfer can not be told apart",
      "record all ranks of one communicator in the same steps and analyze the files together"},
     {"file_skipped", kInfo, "files in the folder are not traces and were skipped", ""},
-    {"file_unreadable", kWarn, "a file of the folder looks like a trace and can not be read",
+    {"file_unreadable", kWarn, "a file looks like a trace and can not be read",
      "copy or record it again: its rank is missing here"},
     {"selection", kInfo, "only a selected part was analyzed", ""},
     {"rank_not_found", kWarn, "ranks that --rank names are not in the input", ""},

@@ -189,3 +189,24 @@ TEST_CASE("a file of the folder that should be a trace and is broken is told wit
     CHECK(details.find(part) != std::string::npos);
   CHECK(details.find(folder.path) == std::string::npos);
 }
+
+TEST_CASE("a named file that is broken costs its rank, with nothing else to read the run") {
+  const Folder folder;
+  folder.add_export("rank0.sqlite");
+  folder.add("rank1.json", "");
+  folder.add("rank2.json.gz", "\x1f\x8b torn");
+  folder.add("notes.txt", "shopping list");
+  const auto path = [&](const char* name) { return folder.path + "/" + name; };
+  Notes notes;
+  const auto some =
+      list_inputs({path("rank0.sqlite"), path("rank1.json"), path("rank2.json.gz")}, notes);
+  REQUIRE(some.has_value());
+  CHECK(*some == std::vector<std::string>{path("rank0.sqlite")});
+  CHECK(notes.count(NoteCode::file_unreadable) == 2);
+  Notes none;
+  const auto only = list_inputs({path("rank1.json"), path("rank2.json.gz")}, none);
+  REQUIRE_FALSE(only.has_value());
+  CHECK(only.error().message.find("rank1.json: ") != std::string::npos);
+  CHECK_FALSE(list_inputs({path("rank0.sqlite"), path("notes.txt")}, none).has_value());
+  CHECK_FALSE(list_inputs({path("rank0.sqlite"), path("absent.json")}, none).has_value());
+}
