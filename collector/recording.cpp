@@ -1,6 +1,7 @@
 // Tested by: recording_writer_test.cpp
 #include "collector/recording.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace ws::collector {
@@ -39,6 +40,7 @@ size_t Recording::ShapeHash::operator()(const ShapeRow& s) const noexcept {
 }
 
 int Recording::open(const std::string& path, uint64_t cap_bytes, ProcessRow process) {
+  process.cupti_version = std::max(process.cupti_version, process_.cupti_version);
   process_ = std::move(process);
   return file_.open(path.c_str(), cap_bytes);
 }

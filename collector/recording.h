@@ -19,6 +19,12 @@ class Recording {
 
   // Makes the file; 0 or the errno. The process row goes into the first frame.
   int open(const std::string& path, uint64_t cap_bytes, ProcessRow process);
+  // Known only when a window begins; the process row is then written again.
+  void set_cupti_version(uint32_t version) {
+    if (version == process_.cupti_version) return;
+    process_.cupti_version = version;
+    process_written_ = false;
+  }
   bool is_open() const { return file_.is_open(); }
 
   template <class Row>

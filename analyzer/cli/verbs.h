@@ -10,6 +10,8 @@ int run_analyze(int argc, char** argv);
 int run_report(int argc, char** argv);
 int run_explain(int argc, char** argv);
 int run_rules(int argc, char** argv);
+int run_record(int argc, char** argv);
+int run_doctor(int argc, char** argv);
 
 // Parses; a value is the exit code with which to leave (help printed, bad usage told in one line).
 std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv);

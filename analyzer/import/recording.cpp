@@ -28,7 +28,7 @@ struct File {  // what is known beside the rows
 std::string shown(std::string_view bytes) { return one_line(to_utf8(bytes)); }
 
 void take_facts(const Chunk& c, File& file) {
-  if (c.has_process && !file.has_process) {
+  if (c.has_process) {  // the last one knows most
     file.process = c.process;
     file.has_process = true;
   }

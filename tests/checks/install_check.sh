@@ -17,4 +17,5 @@ mv "$work/a place" "$work/moved"
 "$work/moved/bin/wallsight" analyze "$sample" | cmp - report
 ln -s "$work/moved/bin/wallsight" "$work/linked"
 "$work/linked" analyze "$sample" | cmp - report
+"$work/linked" record -o "$work/recorded" -- sh -c 'test -f "$NVTX_INJECTION64_PATH"' 2>/dev/null
 echo "installed program: report and $(wc -l < listed) lines of rules, moved and linked"

@@ -1,7 +1,5 @@
 // What the collector writes, read back with the classes that protoc makes of
 // schemas/recording.proto: an independent reader of the wire format.
-#include <zstd.h>
-
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <csignal>
@@ -14,50 +12,14 @@
 #include "recording.pb.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
+#include "unit/collector/frames.h"
 
 using namespace ws::collector;
 namespace pb = wallsight::recording;
+using ws::test::chunks_of;
+using ws::test::file_bytes;
 
 namespace {
-
-uint64_t number(std::string_view bytes, size_t at, size_t size) {
-  uint64_t v = 0;
-  for (size_t i = size; i-- > 0;) v = v << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return v;
-}
-
-std::string file_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Every frame of the file; demands that there is nothing else.
-std::vector<pb::Chunk> chunks_of(const std::string& path) {
-  const std::string all = file_bytes(path);
-  std::vector<pb::Chunk> out;
-  for (size_t at = 0; at < all.size();) {
-    REQUIRE(all.size() - at >= kHeaderBytes);
-    const std::string_view h = std::string_view(all).substr(at, kHeaderBytes);
-    CHECK(std::memcmp(h.data(), kMagic, 4) == 0);
-    CHECK(h[4] == 1);
-    CHECK(crc32c(h.data(), 28) == number(h, 28, 4));
-    CHECK(number(h, 16, 8) == out.size());
-    const size_t stored = number(h, 8, 4), plain = number(h, 12, 4);
-    REQUIRE(all.size() - at - kHeaderBytes >= stored);
-    const std::string_view body = std::string_view(all).substr(at + kHeaderBytes, stored);
-    CHECK(crc32c(body.data(), body.size()) == number(h, 24, 4));
-    CHECK(plain <= stored * kLargestRatio);
-    std::string inflated(body);
-    if (h[5] == 1) {
-      inflated.resize(plain);
-      CHECK(ZSTD_decompress(inflated.data(), plain, body.data(), stored) == plain);
-    }
-    CHECK(inflated.size() == plain);
-    REQUIRE(out.emplace_back().ParseFromString(inflated));
-    at += kHeaderBytes + stored;
-  }
-  return out;
-}
 
 KernelRow kernel_at(int64_t begin_ns, uint32_t correlation) {
   KernelRow k;

@@ -1,0 +1,25 @@
+#pragma once
+// What stands in the tables of NVTX clients, and the state of a thread that calls it. Only
+// nvtx_source.cpp and nvtx_handlers.cpp include this.
+#include "collector/nvtx_source.h"
+
+namespace ws::collector {
+
+// The source that the handlers feed; C functions have no other way to it.
+void set_nvtx_source(NvtxSource* source);
+
+struct NvtxSource::ThreadState {
+  static constexpr uint32_t kDeepest = 64, kNames = 512;
+  uint64_t source = 0;     // id of the source whose state this is
+  bool has_asked = false;  // for a ring
+  uint64_t tid = 0;
+  RangeRing* ring = nullptr;
+  uint32_t epoch = 0, depth = 0, too_deep = 0;
+  Open open[kDeepest];
+  struct KnownName {
+    uint64_t hash = 0;
+    uint32_t id = 0, length = 0;
+  } names[kNames];
+};
+
+}  // namespace ws::collector

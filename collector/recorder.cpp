@@ -1,0 +1,240 @@
+// Tested by: recorder_test.py
+#include "collector/recorder.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+namespace ws::collector {
+namespace {
+
+constexpr int64_t kMs = 1'000'000, kSecond = 1'000 * kMs;
+constexpr int64_t kNotYet = INT64_MAX;
+constexpr int kPollMs = 50;
+constexpr int64_t kWarmUpSteps = 2;  // recorded and left out before the first step that counts
+
+Recorder* g_instance = nullptr;  // for exit and fork handlers, which know no object
+
+int64_t thread_cpu_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return int64_t{t.tv_sec} * kSecond + t.tv_nsec;
+}
+
+}  // namespace
+
+Recorder& Recorder::instance() {
+  static Recorder* const recorder = new Recorder;
+  return *recorder;
+}
+
+Recorder::Recorder()
+    : process_(describe_process()),
+      options_(read_options(process_)),
+      nvtx_(names_, [this] { wake(); }),
+      cupti_(names_, out_, options_.buffer_count) {
+  enabled_ = !options_.folder.empty() && options_.rank_chosen;
+  if (!enabled_) return;
+  g_instance = this;
+  start_ns_ = last_second_ns_ = last_sync_ns_ = monotonic_ns();
+  event_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  ::pthread_atfork(nullptr, nullptr, in_fork_child);
+  std::atexit([] { g_instance->at_exit(); });
+  if (options_.first_step >= 0) {
+    keep_from_ns_ = kNotYet;
+    nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_step(nth, now); });
+    steps_wanted_ = options_.first_step <= kWarmUpSteps;
+  }
+  // All signals belong to the job's threads.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  std::thread([this] { run(); }).detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const bool at_once = options_.first_step < 0 ? options_.delay_ms == 0 : steps_wanted_.load();
+  const std::lock_guard lock(mutex_);
+  if (at_once) arm();
+}
+
+// A process that never touches CUDA or NVTX leaves no file.
+bool Recorder::open_file() {
+  if (out_.is_open() || file_failed_) return out_.is_open();
+  if (!cuda_ && !nvtx_.has_clients()) return false;
+  const std::string path = options_.folder + "/" + file_name_of(process_);
+  const int error = out_.open(path, options_.file_cap_bytes, process_);
+  if (error == 0) return true;
+  file_failed_ = true;
+  std::fprintf(stderr, "wallsight: nothing is recorded: %s: %s\n", path.c_str(),
+               std::strerror(error));
+  return false;
+}
+
+void Recorder::arm() {
+  if (armed_ || file_failed_) return;
+  armed_ = true;
+  window_ = {};
+  window_.armed_ns = armed_at_ns_ = monotonic_ns();
+  window_.tier = options_.tier;
+  nvtx_.start();
+  start_cupti();
+  armed_flag_ = true;
+}
+
+void Recorder::disarm() {
+  if (!armed_) return;
+  armed_flag_ = false;
+  nvtx_.stop();
+  open_file();  // before rows come
+  cupti_.stop();
+  nvtx_.take_ranges(out_);
+  armed_ = false;
+  done_once_ = true;
+  const int64_t keep_from = keep_from_ns_;
+  window_.steady_from_ns = keep_from == kNotYet ? 0 : std::max(keep_from, window_.armed_ns);
+  window_.disarmed_ns = monotonic_ns();
+  out_.add(window_);
+  if (out_.is_open()) out_.flush();
+}
+
+void Recorder::cuda_is_here() {
+  if (!enabled_ || inert_) return;
+  const std::lock_guard lock(mutex_);
+  if (cuda_) return;
+  cuda_ = true;
+  if (armed_) start_cupti();
+}
+
+void Recorder::start_cupti() {
+  if (!cuda_ || options_.tier == Tier::nvtx) return;
+  if (!cupti_.start(options_.tier, options_.cupti_path)) window_.tier = Tier::nvtx;
+  out_.set_cupti_version(cupti_.version());
+}
+
+void Recorder::on_step(uint64_t nth, int64_t now_ns) {
+  const auto n = static_cast<int64_t>(nth);
+  if (n > options_.last_step) {
+    if (!steps_over_.exchange(true)) wake();
+  } else if (n >= options_.first_step - kWarmUpSteps && !steps_wanted_.exchange(true)) {
+    wake();
+  }
+  // The first whole step that counts: not before the chosen one, and not before records are taken.
+  if (n >= options_.first_step && n <= options_.last_step && armed_flag_) {
+    int64_t not_yet = kNotYet;
+    keep_from_ns_.compare_exchange_strong(not_yet, now_ns);
+  }
+}
+
+void Recorder::wake() noexcept {
+  const uint64_t one = 1;
+  // A full counter means that the thread is awake anyway.
+  if (::write(event_fd_, &one, sizeof one) < 0) return;
+}
+
+void Recorder::follow_timers(int64_t now_ns) {
+  if (armed_) {
+    const bool time_over =
+        options_.duration_ms > 0 && now_ns - armed_at_ns_ >= options_.duration_ms * kMs;
+    if (time_over || steps_over_) disarm();
+  } else if (!done_once_) {
+    const bool wanted = options_.first_step >= 0 ? steps_wanted_.load() && !steps_over_
+                                                 : now_ns - start_ns_ >= options_.delay_ms * kMs;
+    if (wanted) arm();
+  }
+}
+
+void Recorder::work(int64_t now_ns) {
+  follow_timers(now_ns);
+  cupti_.set_keep_from(keep_from_ns_);
+  nvtx_.set_keep_from(keep_from_ns_);
+  if (armed_) open_file();
+  nvtx_.take_ranges(out_);
+  cupti_.take_full_buffers();
+  if (cupti_.overloaded()) disarm();
+  if (now_ns - last_second_ns_ >= kSecond) each_second(now_ns);
+}
+
+void Recorder::each_second(int64_t now_ns) {
+  last_second_ns_ = now_ns;
+  cupti_.ask_for_records();
+  cupti_.take_full_buffers();
+  if (cupti_.started()) cupti_.count_dropped();
+  if (out_.is_open()) out_.flush();
+  constexpr int64_t kSyncEach = 5 * kSecond;
+  if (now_ns - last_sync_ns_ >= kSyncEach) {
+    last_sync_ns_ = now_ns;
+    out_.sync();
+  }
+}
+
+void Recorder::run() {
+  ::pthread_setname_np(::pthread_self(), "ws-writer");
+  sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);
+  constexpr int kNice = 5;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice);
+  try {
+    while (!stop_) {
+      pollfd p{event_fd_, POLLIN, 0};
+      ::poll(&p, 1, kPollMs);
+      uint64_t ignored = 0;
+      while (::read(event_fd_, &ignored, sizeof ignored) > 0) {
+      }
+      const std::lock_guard lock(mutex_);
+      work(monotonic_ns());
+    }
+    write_end();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "wallsight: recording ends: out of memory\n");
+    nvtx_.stop();
+  }
+  const std::lock_guard lock(end_mutex_);
+  has_ended_ = true;
+  ended_.notify_all();
+}
+
+void Recorder::write_end() {
+  const std::lock_guard lock(mutex_);
+  FooterRow footer;
+  footer.open_ranges = armed_ ? nvtx_.open_ranges() : 0;
+  cupti_.set_keep_from(keep_from_ns_);
+  nvtx_.set_keep_from(keep_from_ns_);
+  disarm();
+  out_.lose(LossSource::names_full, names_.refused());
+  footer.writer_cpu_ns = static_cast<uint64_t>(thread_cpu_ns());
+  if (out_.is_open()) out_.finish(footer);
+}
+
+// The exit of the job waits for what is held to be written, and no longer than the deadline.
+void Recorder::at_exit() {
+  if (inert_) return;
+  stop_ = true;
+  wake();
+  constexpr auto kDeadline = std::chrono::seconds(2);
+  std::unique_lock lock(end_mutex_);
+  ended_.wait_for(lock, kDeadline, [this] { return has_ended_; });
+}
+
+// The child has none of our threads, and any of our locks may be held for ever: nothing is touched
+// but flags and the descriptor.
+void Recorder::in_fork_child() {
+  if (g_instance == nullptr) return;
+  g_instance->inert_ = true;
+  g_instance->nvtx_.become_inert();
+  CuptiSource::become_inert();
+  g_instance->out_.abandon();
+}
+
+}  // namespace ws::collector
