@@ -75,7 +75,10 @@ bool Recorder::open_file() {
   if (!cuda_ && !nvtx_.has_clients()) return false;
   const std::string path = options_.folder + "/" + file_name_of(process_);
   const int error = out_.open(path, options_.file_cap_bytes, process_);
-  if (error == 0) return true;
+  if (error == 0) {
+    out_.flush();  // a file says whose it is from its first moment
+    return true;
+  }
   file_failed_ = true;
   std::fprintf(stderr, "wallsight: nothing is recorded: %s: %s\n", path.c_str(),
                std::strerror(error));
