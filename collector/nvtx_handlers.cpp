@@ -95,7 +95,7 @@ struct NvtxSource::Handlers {
   }
 
   static void announce(NvtxSource& s, uint32_t id) noexcept {
-    if (!s.is_watched(id)) return;
+    if (!s.watching_.load(std::memory_order_acquire) || !s.is_watched(id)) return;
     s.watched_begins_(s.watched_count_.fetch_add(1), monotonic_ns());
   }
 

@@ -121,7 +121,7 @@ void NvtxSource::install(FunctionTable table, unsigned count, unsigned slot, voi
   if (table == nullptr || slot >= count || table[slot] == nullptr) return;
   const auto function = reinterpret_cast<FunctionPointer>(handler);
   if (hot) hot_slots_.push_back({table[slot], function});
-  const bool on = !hot || recording_ || !watched_.empty();
+  const bool on = !hot || recording_ || watching_;
   __atomic_store_n(table[slot], on ? function : nullptr, __ATOMIC_RELEASE);
 }
 
@@ -164,7 +164,7 @@ void NvtxSource::start() {
 
 void NvtxSource::stop() {
   recording_ = false;
-  if (watched_.empty() || inert_) set_slots(false);
+  if (!watching_ || inert_) set_slots(false);
 }
 
 void NvtxSource::become_inert() {
@@ -175,11 +175,12 @@ void NvtxSource::become_inert() {
 void NvtxSource::watch(const std::string& name, std::function<void(uint64_t, int64_t)> begins) {
   watched_begins_ = std::move(begins);
   watched_ = name;
+  watching_ = true;
 }
 
 uint32_t NvtxSource::new_name(std::string_view text) noexcept {
   const uint32_t id = names_.id_of(text);
-  if (!watched_.empty() && id < kWatchedIds && is_repeat_of(watched_, text))
+  if (watching_ && id < kWatchedIds && is_repeat_of(watched_, text))
     watched_ids_[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_relaxed);
   return id;
 }

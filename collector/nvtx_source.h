@@ -41,6 +41,8 @@ class NvtxSource {
   // and announced even outside a window. Before the first client.
   void watch(const std::string& name, std::function<void(uint64_t nth, int64_t now_ns)> begins);
 
+  void unwatch() { watching_ = false; }  // the slots go with the next stop()
+
   // The writer: what has come in goes to the recording.
   void take_ranges(Recording& out);
   void set_keep_from(int64_t ns) { keep_from_ns_ = ns; }
@@ -90,7 +92,7 @@ class NvtxSource {
   std::mutex clients_mutex_;
   std::vector<Slot> hot_slots_;
   std::atomic<uint32_t> client_count_{0};
-  std::atomic<bool> recording_{false}, inert_{false};
+  std::atomic<bool> recording_{false}, inert_{false}, watching_{false};
   std::atomic<uint32_t> epoch_{0};
   std::string watched_;  // empty: none
   static constexpr uint32_t kWatchedIds = 64 * 1024;

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <system_error>
 
 namespace ws::collector {
 namespace {
@@ -62,8 +63,14 @@ Recorder::Recorder()
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  std::thread([this] { run(); }).detach();
+  try {
+    std::thread([this] { run(); }).detach();
+  } catch (const std::system_error&) {
+    enabled_ = false;
+    has_ended_ = true;
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!enabled_) return;
   const bool at_once = options_.first_step < 0 ? options_.delay_ms == 0 : steps_wanted_.load();
   const std::lock_guard lock(mutex_);
   if (at_once) arm();
@@ -99,6 +106,7 @@ void Recorder::arm() {
 void Recorder::disarm() {
   if (!armed_) return;
   armed_flag_ = false;
+  nvtx_.unwatch();  // there is one window
   nvtx_.stop();
   open_file();  // before rows come
   cupti_.stop();

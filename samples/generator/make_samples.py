@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes the sample traces: make_samples.py [FOLDER] (default: the samples/ folder it stands in).
 
-FOLDER/kineto/<story>/[rankN.]trace.json.gz and FOLDER/nsys/<story>/[rankN.]report.sqlite. Deterministic: the same
-Python and SQLite give the same bytes, any others the same content.
+FOLDER/kineto/<story>/[rankN.]trace.json.gz, FOLDER/nsys/<story>/[rankN.]report.sqlite and, of a few stories,
+FOLDER/recording/<story>/[rankN.]recording.wst. Deterministic: the same Python and SQLite give the same bytes, any others
+the same content.
 """
 import pathlib
 import sys
@@ -10,8 +11,11 @@ import sys
 import programs
 import write_kineto
 import write_nsys
+import write_recording
 
-FORMATS = (("kineto", write_kineto, "trace.json.gz"), ("nsys", write_nsys, "report.sqlite"))
+FORMATS = (("kineto", write_kineto, "trace.json.gz"), ("nsys", write_nsys, "report.sqlite"),
+           ("recording", write_recording, "recording.wst"))
+RECORDED = ("launch_bound", "exposed_all_to_all")  # the format needs no more: tests/recorder makes all of them
 
 
 def make(folder):
@@ -20,6 +24,8 @@ def make(folder):
     for story, loop in programs.STORIES.items():
         job = loop().run()
         for name, writer, file_name in FORMATS:
+            if name == "recording" and story not in RECORDED:
+                continue
             (folder / name / story).mkdir(parents=True, exist_ok=True)
             for rank in job.ranks:
                 prefix = f"rank{rank.rank}." if rank.world > 1 else ""

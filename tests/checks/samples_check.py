@@ -15,6 +15,8 @@ import make_samples  # noqa: E402
 
 
 def content(path):
+    if path.suffix == ".wst":
+        return path.read_bytes()
     if path.suffix == ".gz":
         return gzip.decompress(path.read_bytes())
     db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
@@ -33,7 +35,7 @@ def main():
                 faults.append(f"samples/{path}: not what the generator makes")
             elif kept.stat().st_size >= 100_000:
                 faults.append(f"samples/{path}: {kept.stat().st_size} bytes, the limit is 100000")
-    kept = {p.relative_to(source / "samples") for e in ("*.json.gz", "*.sqlite") for p in (source / "samples").rglob(e)}
+    kept = {p.relative_to(source / "samples") for e in ("*.json.gz", "*.sqlite", "*.wst") for p in (source / "samples").rglob(e)}
     faults += [f"samples/{p}: nothing makes it" for p in sorted(kept - set(made))]
     for fault in faults:
         print(fault)

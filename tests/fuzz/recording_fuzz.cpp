@@ -1,5 +1,5 @@
-// Any bytes as a recording. The first byte says what the rest is: 0, a file as it is; else the body
-// of a frame that is put into a right frame, so that the chunk decoder is reached behind the CRCs.
+// Any bytes as a recording. What begins as a frame is a file as it is; all else is the body of a
+// frame and is put into a right one, so that the chunk decoder is reached behind the CRCs.
 #include <unistd.h>
 
 #include <cstdio>
@@ -36,10 +36,10 @@ std::string framed(std::string_view body) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
   static const std::string path = input_path();
-  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::string bytes = data[0] == 0 ? std::string(rest) : framed(rest);
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const bool is_file = input.substr(0, 3) == ws::recording::kMagic.substr(0, 3);
+  const std::string bytes = is_file ? std::string(input) : framed(input);
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return 0;
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();

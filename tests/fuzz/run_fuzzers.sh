@@ -17,6 +17,10 @@ seed() {  # seed TARGET FILE...
 }
 seed kineto_fuzz tests/cases/k*.json tests/cases/b16*/*.gz samples/kineto/healthy/*.gz samples/kineto/exposed_all_to_all/rank0*.gz
 seed nsys_fuzz tests/cases/n*.sqlite samples/nsys/healthy/*.sqlite samples/nsys/exposed_all_to_all/rank0*.sqlite
+seed recording_fuzz samples/recording/*/*.wst
+for file in samples/recording/*/*.wst; do  # and their first bodies, which the target puts into frames
+  tail -c +33 "$file" > "$build/corpus/recording_fuzz/body_$(echo "$file" | tr '/' '_')"
+done
 seed rule_fuzz rules/*/*.json
 
 status=0

@@ -35,7 +35,7 @@ def compare(folder, form, name, text, update):
 def main():
     args = [a for a in sys.argv[1:] if a != "--update"]
     binary, source, names = args[0], pathlib.Path(args[1]), args[2:]
-    folders = sorted(p for kind in ("kineto", "nsys") for p in (source / "samples" / kind).iterdir() if p.is_dir())
+    folders = sorted(p for kind in ("kineto", "nsys", "recording") for p in (source / "samples" / kind).iterdir() if p.is_dir())
     folders = [f for f in folders if not names or f.name in names]
     faults = 0
     for folder in folders:

@@ -258,6 +258,10 @@ TEST_CASE("a watched range is announced outside a window, with and without a num
   a.message.registered = f.client.string(nullptr, "iteration 10");
   f.client.core<int>(nvtx::kRangePushEx, static_cast<const nvtx::EventAttributes*>(&a));
   CHECK(seen == std::vector<uint64_t>{0, 1, 2, 3, 4});
+  CHECK(f.client.hot());
+  f.source.unwatch();
+  f.source.stop();
+  CHECK_FALSE(f.client.hot());
   CHECK(f.ranges().empty());
 }
 
