@@ -13,6 +13,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -78,6 +79,19 @@ def works(tools, data, scale, reference):
     return out
 
 
+def recorder(tools):
+    """Prints what recording costs a job; returns what misses its budget."""
+    missed = []
+    with tempfile.TemporaryDirectory() as folder:
+        rows = subprocess.run([tools / "recorder_bench", folder], capture_output=True, text=True, check=True).stdout
+    print("\n| recorder | value | budget |\n|---|---|---|")
+    for what, value, budget in (line.split("\t") for line in rows.splitlines()):
+        print(f"| {what} | {value} | {budget} |")
+        if budget != "-" and float(value) > float(budget):
+            missed.append(f"{what}: {value}, budget {budget}")
+    return missed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--wallsight", type=pathlib.Path, required=True)
@@ -114,6 +128,7 @@ def main():
         print(f"\n{large.split(':')[0]}: 5 times the Kineto events take {growth:.2f} times as long (budget 5.5)")
         if growth > 5.5:
             missed.append(f"{large}: {growth:.2f} times the time of a fifth, budget 5.5")
+    missed += recorder(args.tools)
     for line in missed:
         print(f"missed: {line}")
     return 1 if missed and not args.quick else 0
