@@ -70,6 +70,8 @@ void read_settings(ProcessRow& p) {
     const std::string_view entry(*e);
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos || !is_kept(entry.substr(0, equals))) continue;
+    // Paths and addresses say where people are, not how the job is set.
+    if (entry.find_first_of("/\\@", equals) != std::string_view::npos) continue;
     p.settings.emplace_back(entry.substr(0, equals), entry.substr(equals + 1, kLongest));
   }
   std::sort(p.settings.begin(), p.settings.end());

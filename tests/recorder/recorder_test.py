@@ -233,6 +233,33 @@ def bodies(path):
         at += 32 + stored
 
 
+def decoded(path):
+    """The frames as protoc prints them."""
+    schema = ["protoc", "--decode=wallsight.recording.Chunk", f"-I{SOURCE}/schemas", "recording.proto"]
+    return "".join(subprocess.run(schema, input=body, capture_output=True, check=True).stdout.decode() for body in bodies(path))
+
+
+class RealLibraries(Recorder):
+    def test_the_nvtx_of_nccl_in_a_python_process(self):
+        library = next((p for p in map(pathlib.Path, ("/usr/local/cuda/lib64/libnccl.so.2", "/usr/lib/x86_64-linux-gnu/libnccl.so.2"))
+                        if p.exists()), None)
+        if library is None or sanitized():
+            self.skipTest("needs libnccl, and a library that Python can load")
+        # Without a communicator the calls fail, but their ranges and payloads are the real ones.
+        program = (f"import ctypes; c = ctypes.CDLL('{library}')\n"
+                   "for i in range(3):\n"
+                   "    c.ncclAllReduce(None, None, ctypes.c_size_t(1024), 7, 0, None, None)\n"
+                   "    c.ncclAllGather(None, None, ctypes.c_size_t(512), 7, None, None)\n"
+                   "print('done')")
+        ran = self.record(sys.executable, "-c", program)
+        self.assertEqual((ran.returncode, ran.stdout), (0, "done\n"), ran.stderr)
+        (path,) = self.files()
+        text = decoded(path)
+        for name in ("NCCL", "ncclAllReduce", "ncclAllGather"):
+            self.assertIn(f'text: "{name}"', text)
+        self.assertEqual((text.count("bytes: 4096"), text.count("bytes: 2048")), (3, 3))  # float32
+
+
 class Trouble(Recorder):
     def test_cupti_in_use_by_another_tool(self):
         ran = self.record(WORKLOAD, "loop", 20, env={"WALLSIGHT_SIM_BUSY": 1})
@@ -364,14 +391,22 @@ class Windows(Recorder):
         self.assertLessEqual(self.steps(report), 6)
 
 
+def symbols_of_the_library():
+    library = pathlib.Path(WALLSIGHT).parent.parent / "lib/libwallsight_inject.so"
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    return library, [line.split()[-2:] for line in symbols.splitlines()]
+
+
+def sanitized():
+    return any("__asan" in name or "__tsan" in name for _, name in symbols_of_the_library()[1])
+
+
 class Library(unittest.TestCase):
     """What the library shows to the process it is loaded into."""
 
     def setUp(self):
-        self.library = pathlib.Path(WALLSIGHT).parent.parent / "lib/libwallsight_inject.so"
-        symbols = subprocess.run(["nm", "-D", self.library], capture_output=True, text=True, check=True).stdout
-        self.symbols = [line.split()[-2:] for line in symbols.splitlines()]
-        if any("__asan" in name or "__tsan" in name for _, name in self.symbols):
+        self.library, self.symbols = symbols_of_the_library()
+        if sanitized():
             self.skipTest("a sanitized build")
 
     def test_it_exports_its_entry_points_and_nothing_else(self):

@@ -81,12 +81,13 @@ TEST_CASE("the rank is that of the surest launcher, secrets stay out") {
   CHECK(describe_process().world_size == 16);
   const Variable rank("RANK", "3"), world("WORLD_SIZE", "8"), nccl("NCCL_ALGO", "Ring"),
       secret("NCCL_MY_TOKEN", "hunter2"), key("CUDA_API_KEY", "hunter2"), other("HOME_PAGE", "x"),
-      injection("CUDA_INJECTION64_PATH", "/x");
+      injection("CUDA_INJECTION64_PATH", "x"), home("CUDA_HOME", "/home/me/cuda");
   const ProcessRow p = describe_process();
   CHECK(p.rank == 3);
   CHECK(p.world_size == 8);
   CHECK(has_setting(p, "NCCL_ALGO"));
-  for (const char* name : {"NCCL_MY_TOKEN", "CUDA_API_KEY", "HOME_PAGE", "CUDA_INJECTION64_PATH"})
+  for (const char* name :
+       {"NCCL_MY_TOKEN", "CUDA_API_KEY", "HOME_PAGE", "CUDA_INJECTION64_PATH", "CUDA_HOME"})
     CHECK_FALSE(has_setting(p, name));
   CHECK_FALSE(p.arguments.empty());
 }
