@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -72,7 +72,103 @@ CREATE TABLE fact_config (
   cuda_device_max_connections INTEGER, -- environment CUDA_DEVICE_MAX_CONNECTIONS
   expandable_segments INTEGER,      -- 0 or 1, PYTORCH_CUDA_ALLOC_CONF
   manual_gc INTEGER,                -- 0 or 1
-  precision TEXT                    -- of the GEMMs seen; one of: fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4 mixed
+  precision TEXT,                   -- of the GEMMs seen; one of: fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4 mixed
+  -- From here on from the run configuration alone (--config); keys of schemas/run_config.schema.json.
+  given INTEGER NOT NULL DEFAULT 0, -- 1: a run configuration was given
+  framework TEXT,                   -- as the configuration tells; one of: megatron_lm megatron_bridge pytorch
+  gpus INTEGER,
+  sequence_parallel INTEGER,        -- 0 or 1
+  cp_comm_type TEXT,                -- one of: p2p a2a allgather a2a+p2p
+  megatron_fsdp INTEGER,            -- 0 or 1
+  num_layers INTEGER, num_experts INTEGER, moe_top_k INTEGER, shared_expert_size INTEGER, mtp_layers INTEGER,
+  multi_latent_attention INTEGER,   -- 0 or 1
+  moe_grouped_gemm INTEGER, moe_permute_fusion INTEGER, moe_router_fusion INTEGER, -- 0 or 1
+  moe_router_dtype TEXT,            -- one of: fp32 fp64; NULL: not given, then that of the activations
+  moe_router_padding_for_quantization INTEGER, -- 0 or 1
+  moe_expert_capacity_factor REAL,
+  moe_pad_expert_input_to_capacity INTEGER, -- 0 or 1
+  moe_expert_rank_capacity_factor REAL,
+  moe_paged_stash INTEGER, moe_shared_expert_overlap INTEGER, -- 0 or 1
+  moe_router_load_balancing_type TEXT, -- one of: aux_loss seq_aux_loss global_aux_loss sinkhorn quantile_balancing none
+  moe_router_force_load_balancing INTEGER, -- 0 or 1
+  delay_wgrad_compute INTEGER, nccl_ub INTEGER, -- 0 or 1
+  recompute_modules TEXT,           -- names with a blank before and after each: ' moe_act layernorm '
+  recompute_method TEXT,            -- one of: uniform block
+  recompute_num_layers INTEGER,
+  fine_grained_activation_offloading INTEGER, -- 0 or 1
+  offload_modules TEXT,             -- as recompute_modules
+  cpu_offloading_layers INTEGER,    -- above 0: whole layers are offloaded
+  use_distributed_optimizer INTEGER, use_precision_aware_optimizer INTEGER, -- 0 or 1
+  exp_avg_dtype TEXT,               -- one of: fp32 fp16 bf16 fp8
+  grad_reduce_in_fp32 INTEGER, optimizer_cpu_offload INTEGER, -- 0 or 1
+  bf16 INTEGER, fp16 INTEGER,       -- 0 or 1
+  fp8_format TEXT,                  -- one of: e4m3 hybrid
+  fp8_recipe TEXT,                  -- one of: delayed tensorwise blockwise mxfp8 custom
+  fp4_format TEXT,                  -- one of: e2m1
+  fp8_param_gather INTEGER, reuse_grad_buf_for_mxfp8_param_ag INTEGER, -- 0 or 1
+  cuda_graph_impl TEXT,             -- one of: none local transformer_engine full_iteration
+  cuda_graph_modules TEXT,          -- as recompute_modules
+  check_for_nan INTEGER, op_fuser INTEGER, optimizer_cuda_graph INTEGER, -- 0 or 1
+  manual_gc_interval INTEGER,       -- steps; 0 never collects
+  num_workers INTEGER,
+  cross_entropy_loss_fusion INTEGER, -- 0 or 1
+  cross_entropy_fusion_impl TEXT,   -- one of: native te
+  fake_process_group INTEGER,       -- 0 or 1
+  nccl_graph_register INTEGER, nvlink_domain_size INTEGER, hybrid_ep_ranks_per_domain INTEGER,
+  ddp_bucket_cap_mb REAL,
+  ddp_gradient_as_bucket_view INTEGER, ddp_find_unused_parameters INTEGER, -- 0 or 1
+  fsdp_reshard_after_forward INTEGER, -- 0 or 1
+  fsdp_shard_size INTEGER,
+  torch_compile INTEGER, fused_optimizer INTEGER, -- 0 or 1
+  -- What the configuration asks for where the recording shows something else; NULL: no contradiction.
+  dispatcher_asked TEXT,            -- one of: deepep hybridep ncclep alltoall allgather
+  precision_asked TEXT,             -- one of: fp32 fp16 bf16 fp8 mxfp8 nvfp4
+  graphs_asked INTEGER              -- 1: CUDA graphs configured, no graph launch recorded
+) STRICT;
+
+-- One row: the arithmetic of the run configuration; all NULL without one.
+CREATE TABLE fact_layout (
+  platform TEXT,                    -- key of rules/platforms.json, as given or as recorded
+  compute_major INTEGER,            -- CUDA compute capability, first number
+  fast_domain_gpus INTEGER,         -- GPUs that reach each other over NVLink
+  experts INTEGER,                  -- 1: a mixture-of-experts model, 0: no sign of one
+  attention_product INTEGER,        -- TP x CP x PP
+  expert_product INTEGER,           -- ETP x EP x PP
+  min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP)
+  attention_fits INTEGER,           -- 1: GPUs are a multiple of attention_product
+  expert_fits INTEGER,              -- 1: GPUs are a multiple of expert_product; NULL also without experts
+  dp INTEGER, edp INTEGER,          -- computed, whole numbers only
+  dp_asked INTEGER,                 -- as given, where it differs from dp
+  etp_used INTEGER,                 -- ETP as the framework takes it: TP where it is not given
+  etp_given INTEGER,                -- 0 or 1
+  samples_per_pass INTEGER,         -- micro-batch x DP
+  batch_fits INTEGER,               -- 1: the global batch is a multiple of samples_per_pass
+  accumulation INTEGER,             -- micro-batches per step
+  bubble_share REAL,                -- (PP - 1) / (VPP x accumulation), of the ideal step
+  stages INTEGER, stages_given INTEGER, -- PP x VPP, and those of an explicit layout
+  stages_fit INTEGER,               -- 0: layers or layout do not fit the stages
+  stages_problem TEXT,              -- how
+  sequence_fits INTEGER,            -- 1: sequence a multiple of 2 x CP; NULL also at CP 1
+  tokens_per_shard INTEGER,         -- seq_len / (TP x CP)
+  cp_suggested INTEGER,             -- seq_len / 4096 to a power of two, over TP
+  experts_fit INTEGER,              -- 1: experts a multiple of EP
+  heads_fit INTEGER,                -- 1: query heads a multiple of TP (and of TP x CP where CP exchanges heads)
+  kv_heads_fit INTEGER,             -- 1: key-value heads a multiple of TP, or TP of them
+  recompute_rejected TEXT,          -- module names that no release accepts
+  recompute_corrected TEXT,         -- the list as it is accepted
+  memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
+  memory_share REAL                 -- of the platform's capacity
+) STRICT;
+
+-- One row: throughput, where batch, sequence and steps are known.
+CREATE TABLE fact_throughput (
+  tokens_per_step INTEGER,          -- global batch x sequence
+  tokens_per_s_per_gpu REAL,
+  flops_per_token REAL,             -- model operations, forward and backward, without recompute
+  tflops_per_gpu REAL,
+  peak_tflops REAL,                 -- dense, datasheet
+  peak_precision TEXT,              -- precision of that peak; one of: bf16 fp16 fp8 mxfp8 nvfp4
+  mfu REAL                          -- tflops_per_gpu / peak_tflops
 ) STRICT;
 
 -- One row per input file.

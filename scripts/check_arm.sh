@@ -8,7 +8,8 @@ jobs="${1:-2}"
 arm="$PWD/build/arm"
 root="$arm/root"
 libraries="libsqlite3-dev libsqlite3-0 libfmt-dev libfmt9 libsimdjson-dev libsimdjson14 libisal-dev libisal2
-           zlib1g-dev zlib1g nlohmann-json3-dev libcli11-dev libzstd-dev libzstd1 libprotozero-dev"
+           zlib1g-dev zlib1g nlohmann-json3-dev libcli11-dev libzstd-dev libzstd1 libprotozero-dev
+           libyaml-cpp-dev libyaml-cpp0.7"
 
 if [ ! -e "$arm/fetched" ]; then
   mkdir -p "$arm/apt/lists/partial" "$arm/apt/cache/archives/partial" "$arm/deb" "$root"

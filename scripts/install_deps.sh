@@ -5,7 +5,7 @@ set -eu
 
 build="g++ cmake ninja-build python3 python3-jsonschema catch2 libsqlite3-dev libfmt-dev nlohmann-json3-dev
        libsimdjson-dev libisal-dev zlib1g-dev libcli11-dev libzstd-dev libprotozero-dev libprotobuf-dev
-       protobuf-compiler"
+       protobuf-compiler libyaml-cpp-dev"
 case "${1:-build}" in
   build) wanted="$build" ;;
   check) wanted="$build clang clang-format clang-tidy" ;;

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kCaseLimit = 200;
-constexpr std::string_view kOneRowTables[] = {"fact_run", "fact_config", "fact_host",
+constexpr std::string_view kOneRowTables[] = {"fact_run", "fact_config", "fact_layout", "fact_host",
                                               "fact_memory"};
 
 // Parsed once: hundreds of cases ask for them.

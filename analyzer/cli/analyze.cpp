@@ -44,7 +44,9 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("-o", o.database, "write the facts to this fact database")
       ->check(not_empty())
       ->type_name("run.wsdb");
-  app.add_option("--config", o.config, "run configuration; not read by this version")
+  app.add_option("--config", o.config, 
+                 "run configuration: Megatron-LM script or argument dump, Bridge or NeMo YAML, "
+                 "torchtitan TOML, or native keys")
       ->check(not_empty())
       ->type_name("FILE");
   app.add_option("--step", o.steps, "only these steps: 5 or 3:7 (both included)")
@@ -93,9 +95,6 @@ std::string selection_of(const AnalyzeOptions& o) {
 }
 
 Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
-  if (!o.config.empty()) {
-    return Error{"--config: this version reads no run configurations yet; leave it out"};
-  }
   AnalyzeRequest out;
   auto reports = check_report_options(o.report);
   if (!reports) return reports.error();
@@ -175,7 +174,7 @@ Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
 }
 
 Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, const AnalyzeOptions& o,
-                        const AnalyzeRequest& request) {
+                        const AnalyzeRequest& request, const RunConfig* config) {
   const auto data = find_data_folder();
   if (!data) return data.error();
   const auto classes = KernelClasses::load(*data + "/rules/kernel_classes.json");
@@ -212,7 +211,7 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
   auto run = combine_ranks(std::move(ranks), request.run, std::move(notes));
   if (!run) return run.error();
   note_absent_ranks(request.run, *run);
-  return write_facts(*run, *platforms, {o.show_names});
+  return write_facts(*run, *platforms, {o.show_names, config});
 }
 
 }  // namespace
@@ -232,7 +231,13 @@ int run_analyze(int argc, char** argv) {
     request->steps.replay_ops = kReplayOps / std::max<size_t>(1, files->size());
   if (auto ok = check_targets(request->reports.outputs, o.database, *files); !ok)
     return fail(kBadUsage, ok.error());
-  const auto facts = facts_of(*files, std::move(notes), o, *request);
+  std::optional<RunConfig> config;
+  if (!o.config.empty()) {
+    auto given = load_run_config(o.config);
+    if (!given) return fail(kBadInput, given.error());
+    config = std::move(*given);
+  }
+  const auto facts = facts_of(*files, std::move(notes), o, *request, config ? &*config : nullptr);
   if (!facts) return fail(kBadInput, facts.error());
   return render_run(*facts, o.report, request->reports, o.database);
 }

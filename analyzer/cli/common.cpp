@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "config/known_runs.h"
+#include "config/read_config.h"
 #include "report/escape.h"
 
 namespace ws::cli {
@@ -58,6 +60,17 @@ Result<RuleSet> load_catalogue(const std::vector<std::string>& more_folders) {
   std::vector<std::string> folders = {*data + "/rules"};
   folders.insert(folders.end(), more_folders.begin(), more_folders.end());
   return load_rules(folders);
+}
+
+Result<RunConfig> load_run_config(const std::string& path) {
+  auto config = read_config_file(path);
+  if (!config) return config;
+  const auto data = find_data_folder();
+  if (!data) return data.error();
+  const auto known = load_known_runs(*data + "/rules/configurations.json");
+  if (!known) return known.error();
+  add_model_sizes(*config, *known);
+  return config;
 }
 
 bool wants_color(int fd) {

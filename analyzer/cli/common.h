@@ -6,6 +6,7 @@
 
 #include "advise/rule.h"
 #include "base/result.h"
+#include "config/run_config.h"
 
 namespace ws::cli {
 
@@ -22,6 +23,9 @@ Result<std::string> find_data_folder();
 
 // The catalogue, and the folders of --rules after it.
 Result<RuleSet> load_catalogue(const std::vector<std::string>& more_folders);
+
+// A run configuration, with the sizes of the model it names.
+Result<RunConfig> load_run_config(const std::string& path);
 
 // A terminal that wants colour: isatty, no NO_COLOR, TERM is not "dumb".
 bool wants_color(int fd);

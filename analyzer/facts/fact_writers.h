@@ -1,6 +1,7 @@
 #pragma once
 // The groups of tables; write_facts() calls each once. Private to facts/.
 #include "analysis/run_evidence.h"
+#include "facts/config_merge.h"
 #include "facts/fact_table.h"
 #include "facts/write_facts.h"
 
@@ -11,10 +12,15 @@ struct FactInput {
   const Platforms& platforms;
   const FactOptions& options;
   RunEvidence evidence;
+  std::optional<ConfigMerge> merge;  // there where options.config is
 };
+
+// What the records alone show of the configuration, under the names of fact_config's columns.
+FactRowValues recorded_config(const RunAnalysis& run);
 
 Result<void> write_run(const Database& db, const FactInput& in);      // fact_run, fact_source
 Result<void> write_config(const Database& db, const FactInput& in);   // fact_config
+Result<void> write_layout(const Database& db, const FactInput& in);   // fact_layout, _throughput
 Result<void> write_ranks(const Database& db, const FactInput& in);    // fact_rank, fact_rank_leaf
 Result<void> write_steps(const Database& db, const FactInput& in);    // fact_step, fact_step_leaf
 Result<void> write_losses(const Database& db, const FactInput& in);   // fact_leaf, fact_loss, texts

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <set>
 
+#include "facts/config_facts.h"
 #include "facts/fact_writers.h"
 
 namespace ws {
@@ -88,19 +89,28 @@ std::optional<int64_t> expandable_segments(const RunAnalysis& run) {
 
 }  // namespace
 
-Result<void> write_config(const Database& db, const FactInput& in) {
-  const RunAnalysis& run = in.run;
+FactRowValues recorded_config(const RunAnalysis& run) {
+  FactRowValues out;
+  const auto put = [&](const char* name, std::optional<int64_t> v) {
+    if (v) out[name] = *v;
+  };
+  put("tp", group_size(run, CommKind::tp));
+  put("pp", group_size(run, CommKind::pp));
+  put("cp", group_size(run, CommKind::cp));
+  put("ep", group_size(run, CommKind::ep));
+  put("dp", group_size(run, CommKind::dp));
   const Dispatcher dispatcher = dispatcher_of(run);
-  constexpr std::optional<int64_t> kNotShown;
-  constexpr std::optional<std::string_view> kNotTold;
-  FactTable table(db, "fact_config");
-  table.row(kNotTold, group_size(run, CommKind::tp), group_size(run, CommKind::pp), kNotShown,
-            group_size(run, CommKind::cp), group_size(run, CommKind::ep), kNotShown,
-            group_size(run, CommKind::dp), kNotShown, kNotShown, kNotShown, dispatcher.type,
-            dispatcher.backend, kNotShown, kNotShown, kNotShown, kNotShown, kNotTold,
-            cuda_graphs(run), max_connections(run), expandable_segments(run), kNotShown,
-            precision_of(run));
-  return table.result();
+  if (dispatcher.type) out["moe_token_dispatcher_type"] = std::string(*dispatcher.type);
+  if (dispatcher.backend) out["moe_flex_dispatcher_backend"] = std::string(*dispatcher.backend);
+  put("cuda_graphs", cuda_graphs(run));
+  put("cuda_device_max_connections", max_connections(run));
+  put("expandable_segments", expandable_segments(run));
+  if (const auto precision = precision_of(run)) out["precision"] = *precision;
+  return out;
+}
+
+Result<void> write_config(const Database& db, const FactInput& in) {
+  return insert_row(db, "fact_config", in.merge ? in.merge->row : recorded_config(in.run));
 }
 
 }  // namespace ws

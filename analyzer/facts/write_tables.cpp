@@ -121,9 +121,34 @@ Result<void> write_idle(const Database& db, const FactInput& in) {
   return table.result();
 }
 
+namespace {
+
+// What of the configuration was not understood, and where it is not what was recorded.
+Notes config_notes(const FactInput& in) {
+  Notes out;
+  if (in.options.config == nullptr) return out;
+  const RunConfig& config = *in.options.config;
+  for (const std::string& text : in.merge->contradictions)
+    out.add(NoteCode::config_contradicted, config.source, 1, text);
+  for (const std::string& text : config.notes)
+    out.add(NoteCode::config_unclear, config.source, 1, text);
+  if (config.unknown.empty()) return out;
+  std::string names;
+  for (size_t i = 0; i < config.unknown.size() && i < 5; ++i)
+    names += (i > 0 ? ", " : "") + config.unknown[i].name;
+  if (config.unknown.size() > 5) names += ", ...";
+  out.add(NoteCode::config_keys_unused, config.unknown[0].place,
+          static_cast<int64_t>(config.unknown.size()), names);
+  return out;
+}
+
+}  // namespace
+
 Result<void> write_notes(const Database& db, const FactInput& in) {
   FactTable table(db, "fact_note");
-  for (const Note& note : in.run.notes.all()) {
+  Notes all = in.run.notes;
+  all.merge(config_notes(in));
+  for (const Note& note : all.all()) {
     const NoteInfo& info = info_of(note.code);
     std::string text(info.text);
     if (!note.detail.empty()) text += ": " + one_line(to_utf8(note.detail));

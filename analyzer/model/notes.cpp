@@ -121,6 +121,11 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      ""},
     {"what_if_not_available", kInfo,
      "gains were not re-simulated, they are ceilings from the shares", ""},
+    {"config_contradicted", kWarn,
+     "the run configuration is not what was recorded: the recording counts",
+     "give the configuration of this run, or look in the log why the setting did not take effect"},
+    {"config_unclear", kInfo, "a setting of the run configuration was not used", ""},
+    {"config_keys_unused", kInfo, "settings of the run configuration that no rule reads", ""},
 }};
 
 }  // namespace

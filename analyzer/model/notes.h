@@ -73,6 +73,10 @@ enum class NoteCode : uint8_t {
   recompute_estimated,
   processes_share_device,
   what_if_not_available,
+  // the run configuration
+  config_contradicted,
+  config_unclear,
+  config_keys_unused,
   count_  // keep last
 };
 

@@ -60,7 +60,7 @@ void read_verdict(const Statement& s, Report& report) {
 Result<void> read_config(const Database& db, Report& report) {
   return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
     for (int i = 0; i < s.column_count(); ++i) {
-      if (!s.is_null(i)) report.run.config.emplace_back(s.column_name(i), text_of(s, i));
+      if (!s.is_null(i) && s.column_name(i) != "given") report.run.config.emplace_back(s.column_name(i), text_of(s, i));
     }
   });
 }

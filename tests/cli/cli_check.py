@@ -91,7 +91,7 @@ class Usage(Cli):
         self.refused(3, run("analyse"), "analyse")
         self.refused(3, run("analyze"))
         self.refused(3, run("analyze", SAMPLE, "--no-such"), "--no-such")
-        self.refused(3, run("analyze", SAMPLE, "--config", "x.yaml"), "--config")
+        self.refused(2, run("analyze", SAMPLE, "--config", "x.yaml"), "x.yaml: ")
         self.refused(3, run("analyze", SAMPLE, "--report", "html"), "html")
         self.refused(3, run("analyze", SAMPLE, "--report", "pdf"), "pdf")
         self.refused(3, run("analyze", SAMPLE, "--report", "text", "--report", "json"), "--report")

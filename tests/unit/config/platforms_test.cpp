@@ -1,4 +1,4 @@
-#include "facts/platforms.h"
+#include "config/platforms.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Tested by: platforms_test.cpp
-#include "facts/platforms.h"
+#include "config/platforms.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +21,16 @@ Result<Platforms> Platforms::load(const std::string& path) {
       platform.memory_bytes = row.at("memory_bytes").get<int64_t>();
       platform.memory_bytes_per_s = row.at("memory_bytes_per_s").get<int64_t>();
       platform.fast_domain_gpus = row.at("fast_domain_gpus").get<int64_t>();
+      const auto& flops = row.at("dense_flops");
+      platform.bf16_flops = flops.value("bf16", int64_t{0});
+      platform.fp8_flops = flops.value("fp8", int64_t{0});
+      platform.fp4_flops = flops.value("fp4", int64_t{0});
+      platform.fast_link_bytes_per_s = row.at("fast_link_bytes_per_s").get<int64_t>();
+      platform.network_bytes_per_s = row.at("network_bytes_per_s").get<int64_t>();
+      platform.host_link_bytes_per_s = row.at("host_link_bytes_per_s").get<int64_t>();
+      platform.compute_capability = row.at("compute_capability").get<std::string>();
+      platform.profile_first = row.at("profile_first").get<std::string>();
+      platform.source = row.at("source").get<std::string>();
       out.rows_.push_back(std::move(platform));
     }
     return out;
@@ -40,6 +50,18 @@ const Platform* Platforms::find(std::string_view gpu_name) const {
     for (const std::string& pattern : platform.match)
       if (lower.find(pattern) != std::string::npos) return &platform;
   return nullptr;
+}
+
+const Platform* Platforms::by_key(std::string_view key) const {
+  for (const Platform& platform : rows_)
+    if (platform.key == key) return &platform;
+  return nullptr;
+}
+
+int64_t peak_flops(const Platform& platform, std::string_view precision) {
+  if (precision == "bf16" || precision == "fp16") return platform.bf16_flops;
+  if (precision == "fp8" || precision == "mxfp8") return platform.fp8_flops;
+  return precision == "nvfp4" ? platform.fp4_flops : 0;
 }
 
 }  // namespace ws

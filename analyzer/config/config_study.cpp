@@ -1,0 +1,61 @@
+// Tested by: memory_estimate_test.cpp, plan_test.cpp
+#include "config/config_study.h"
+
+#include <fmt/format.h>
+
+namespace ws {
+namespace {
+
+// An explicit layout says how many virtual stages there are.
+void take_stages_from_layout(Layout& layout, const PipelineSplit& split) {
+  if (!split.given || layout.vpp || *split.given % layout.pp != 0) return;
+  layout.vpp = *split.given / layout.pp;
+  layout.stages = *split.given;
+  if (layout.bubble_share) *layout.bubble_share /= static_cast<double>(*layout.vpp);
+}
+
+void limit(ConfigStudy& out, const char* what, const std::vector<std::string>& keys) {
+  out.limits.push_back(fmt::format("{}: needs {}", what, fmt::join(keys, ", ")));
+}
+
+void estimate(const RunConfig& config, ConfigStudy& out) {
+  const char* kWhat = "memory estimate";
+  std::vector<std::string> missing = out.model.missing;
+  if (!out.layout.gpus && !out.layout.dp) missing.emplace_back("gpus");
+  if (!out.layout.seq_len) missing.emplace_back("seq_len");
+  if (!missing.empty()) return limit(out, kWhat, missing);
+  const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;
+  if (!out.layout.dp || !experts_fit) return limit(out, kWhat, {"a layout that divides the GPUs"});
+  const auto wanted = static_cast<size_t>(out.layout.stages.value_or(1));
+  if (out.split.stages.size() != wanted)
+    return limit(out, kWhat, {"stages that agree with PP x VPP"});
+  out.memory = estimate_memory(config, out.layout, *out.model.shape, out.split);
+  if (!out.split.problem.empty())
+    out.limits.push_back("memory estimate: layers spread as evenly as they go (" +
+                         out.split.problem + ")");
+}
+
+}  // namespace
+
+ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
+                         const Platform* platform) {
+  ConfigStudy out;
+  out.layout = layout_of(config);
+  out.model = model_sizes(config);
+  const ModelShape* shape = out.model.shape ? &*out.model.shape : nullptr;
+  out.split = pipeline_split(config, out.layout, shape);
+  take_stages_from_layout(out.layout, out.split);
+  out.precision = precision_of(config);
+  out.recompute = check_recompute_names(config);
+  out.platform = platform;
+  if (const auto name = text(config, "platform"); platform == nullptr && name) {
+    out.platform = platforms.by_key(*name);
+    if (out.platform == nullptr) out.platform = platforms.find(*name);
+  }
+  estimate(config, out);
+  if (shape != nullptr && out.layout.seq_len)
+    out.flops_per_token = flops_per_token(*shape, *out.layout.seq_len);
+  return out;
+}
+
+}  // namespace ws

@@ -1,0 +1,158 @@
+// YAML (and with it JSON) as a tree of sections. yaml-cpp shares aliased nodes instead of copying
+// them, so what an anchor can multiply is only this walk: it has a budget of nodes and of depth.
+// Tested by: read_config_test.cpp, config_damage_test.cpp
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <optional>
+
+#include "base/text.h"
+#include "config/readers.h"
+
+namespace ws {
+namespace {
+
+constexpr int kNodeBudget = 50'000;
+constexpr int kDepthLimit = 24;
+
+struct Sections {
+  bool bridge = false, native = false, model_card = false;
+};
+
+class TreeReader {
+ public:
+  TreeReader(ConfigBuilder& out, const std::string& source) : out_(out), source_(source) {}
+
+  std::optional<Error> walk(const YAML::Node& node, const std::string& path, int depth) {
+    if (--budget_ < 0) {
+      return Error{fmt::format(
+          "{}: {}: expected at most {} values, found more, counted through its anchors; write the "
+          "values out",
+          source_, where(path, node), kNodeBudget)};
+    }
+    if (depth > kDepthLimit)
+      return Error{fmt::format("{}: {}: expected at most {} levels of nesting, found more", source_,
+                               where(path, node), kDepthLimit)};
+    for (const auto& item : node) {
+      if (!item.first.IsDefined() || !item.first.IsScalar()) continue;
+      const std::string key = item.first.Scalar();
+      const std::string below = path.empty() ? key : path + "." + key;
+      if (auto error = setting(item.second, key, below, depth)) return error;
+    }
+    return std::nullopt;
+  }
+  const Sections& sections() const { return sections_; }
+
+ private:
+  static std::string where(const std::string& path, const YAML::Node& node) {
+    return fmt::format("line {}: {}", node.Mark().line + 1,
+                       path.empty() ? "/" : shorten(one_line(to_utf8(path)), 80));
+  }
+  static size_t line_of(const YAML::Node& node) {
+    return node.Mark().line < 0 ? 0 : static_cast<size_t>(node.Mark().line) + 1;
+  }
+
+  std::optional<Error> setting(const YAML::Node& node, const std::string& key,
+                               const std::string& path, int depth) {
+    if (key == "env" || key == "env_vars" || key == "environment") {
+      variables(node);
+      return std::nullopt;
+    }
+    if (!key.empty() && key[0] == '_') return std::nullopt;  // _target_, _partial_: Hydra's own
+    const Spelling* s = spelling_of(key, path);
+    if (node.IsMap()) {
+      if (s != nullptr && s->key->name != "mixed_precision" && s->key->name != "model" &&
+          s->key->name != "framework") {
+        out_.refuse(line_of(node), path, "one value", "a section");
+      }
+      return walk(node, path, depth + 1);
+    }
+    if (node.IsSequence()) return sequence(node, s, path, depth);
+    if (s == nullptr) {
+      out_.unknown(path, line_of(node));
+    } else {
+      out_.set(*s, node.IsNull() ? "" : node.Scalar(), path, line_of(node));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Error> sequence(const YAML::Node& node, const Spelling* s, const std::string& path,
+                                int depth) {
+    std::vector<std::string> values;
+    int index = 0;
+    for (const auto& item : node) {
+      if (--budget_ < 0) return walk(node, path, depth);
+      if (item.IsScalar()) values.push_back(item.Scalar());
+      if (item.IsMap() && s == nullptr) {
+        if (auto error = walk(item, fmt::format("{}.{}", path, index), depth + 1)) return error;
+      } else if (!item.IsScalar() && s != nullptr) {
+        out_.refuse(line_of(item), path, "a list of names", "a section or list in it");
+      }
+      ++index;
+    }
+    if (s != nullptr)
+      out_.set_list(*s, values, path, line_of(node));
+    else
+      out_.unknown(path, line_of(node));
+    return std::nullopt;
+  }
+
+  // The native form is flat; sections belong to Bridge and NeMo; a model card may stand alone.
+  const Spelling* spelling_of(const std::string& key, const std::string& path) {
+    const bool top = path == key;
+    const KeyTable& table = key_table();
+    if (top) {
+      if (const Spelling* s = table.by_native(key)) return sections_.native = true, s;
+    }
+    if (const Spelling* s = table.by_path(path)) return sections_.bridge |= !top, s;
+    if (const Spelling* s = table.by_model_card(key)) return sections_.model_card = true, s;
+    return nullptr;
+  }
+
+  void variables(const YAML::Node& node) {
+    if (!node.IsMap()) return;
+    for (const auto& item : node) {
+      if (--budget_ < 0) return;
+      if (item.first.IsScalar() && item.second.IsScalar())
+        out_.set_variable(item.first.Scalar(), item.second.Scalar(), line_of(item.second));
+    }
+  }
+
+  ConfigBuilder& out_;
+  const std::string& source_;
+  Sections sections_;
+  int budget_ = kNodeBudget;
+};
+
+std::string format_of(const Sections& s) {
+  if (s.bridge) return "Megatron Bridge or NeMo sections";
+  return s.native ? "native keys" : "model card";
+}
+
+}  // namespace
+
+Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
+  try {
+    const YAML::Node root = YAML::Load(std::string(text));
+    if (!root.IsMap()) {
+      return Error{
+          fmt::format("{}: line 1: expected keys with values (YAML or JSON), found {}; see "
+                      "schemas/run_config.schema.json for the keys",
+                      source, root.IsSequence() ? "a list" : "something else")};
+    }
+    // Twice: the form is known only after the first look.
+    ConfigBuilder look(source, "", Twice::first_wins);
+    TreeReader reader(look, source);
+    if (const auto error = reader.walk(root, "", 0)) return *error;
+    ConfigBuilder out(source, format_of(reader.sections()), Twice::first_wins);
+    TreeReader again(out, source);
+    if (const auto error = again.walk(root, "", 0)) return *error;
+    if (reader.sections().bridge) out.default_framework("megatron_bridge");
+    return out.finish();
+  } catch (const YAML::Exception& e) {
+    return Error{fmt::format("{}: line {}: expected YAML or JSON, found {}; correct the file",
+                             source, e.mark.line + 1, shorten(one_line(to_utf8(e.msg)), 120))};
+  }
+}
+
+}  // namespace ws

@@ -1,0 +1,128 @@
+// Tested by: key_table_test.cpp
+#include "config/key_table.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "config/config_schema.inc"
+
+namespace ws {
+namespace {
+
+using nlohmann::json;
+
+KeyType type_of(const json& property) {
+  const std::string type = property.at("type").get<std::string>();
+  if (type == "integer") return KeyType::integer;
+  if (type == "number") return KeyType::number;
+  if (type == "boolean") return KeyType::boolean;
+  return type == "array" ? KeyType::list : KeyType::text;
+}
+
+std::vector<std::string> texts(const json& property, const char* field) {
+  const auto it = property.find(field);
+  return it == property.end() ? std::vector<std::string>{} : it->get<std::vector<std::string>>();
+}
+
+// "--flag=false" -> {"--flag", "false"}
+std::pair<std::string, std::string> split_at(const std::string& s, char mark) {
+  const size_t at = s.find(mark);
+  if (at == std::string::npos) return {s, ""};
+  return {s.substr(0, at), s.substr(at + 1)};
+}
+
+std::string attribute_of(std::string flag) {
+  flag.erase(0, flag.find_first_not_of('-'));
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+}  // namespace
+
+KeyTable::KeyTable() {
+  const json schema = json::parse(std::begin(kSchemaBytes), std::end(kSchemaBytes), nullptr, false);
+  WS_CHECK(!schema.is_discarded());
+  const json& properties = schema.at("properties");
+  keys_.reserve(properties.size());
+  for (const auto& [name, property] : properties.items()) {
+    if (name == "env") continue;
+    ConfigKey key{name, type_of(property), texts(property, "enum"), 0, 0};
+    key.minimum = property.value("minimum", 0.0);
+    key.maximum = property.value("maximum", 0.0);
+    keys_.push_back(std::move(key));
+    const ConfigKey* k = &keys_.back();  // reserved above: stays where it is
+    natives_[name] = {k, ""};
+    attributes_[name] = {k, ""};
+    for (const std::string& s : texts(property, "x-also")) natives_[s] = {k, ""};
+    for (const std::string& s : texts(property, "x-megatron-lm")) {
+      const auto [flag, constant] = split_at(s, '=');
+      flags_[flag] = {k, constant};
+      // argparse stores what --no-x turns off under x.
+      const std::string attribute = attribute_of(flag);
+      if (constant == "false" && attribute.rfind("no_", 0) == 0)
+        attributes_[attribute.substr(3)] = {k, ""};
+      else
+        attributes_[attribute] = {k, constant};
+    }
+    for (const std::string& s : texts(property, "x-megatron-bridge")) {
+      paths_[s] = {k, ""};
+      if (s.find('.') == std::string::npos) attributes_.emplace(s, Spelling{k, ""});
+    }
+    for (const std::string& s : texts(property, "x-torchtitan")) paths_[s] = {k, ""};
+    for (const std::string& s : texts(property, "x-huggingface")) model_cards_[s] = {k, ""};
+    for (const std::string& s : texts(property, "x-env")) {
+      const auto [variable, needle] = split_at(s, '~');
+      variables_[variable].push_back({k, needle});
+    }
+  }
+}
+
+namespace {
+
+template <class Map>
+auto* look_up(const Map& index, std::string_view name) {
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+const ConfigKey* KeyTable::find(std::string_view name) const {
+  for (const ConfigKey& k : keys_)
+    if (k.name == name) return &k;
+  return nullptr;
+}
+
+const Spelling* KeyTable::by_flag(std::string_view flag) const {
+  std::string dashed(flag);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return look_up(flags_, dashed);
+}
+const Spelling* KeyTable::by_attribute(std::string_view attribute) const {
+  return look_up(attributes_, attribute);
+}
+
+// "a.b.c" matches a spelling "b.c" or "c": the longest that ends it.
+const Spelling* KeyTable::by_path(std::string_view dotted) const {
+  while (true) {
+    if (const Spelling* found = look_up(paths_, dotted)) return found;
+    const size_t dot = dotted.find('.');
+    if (dot == std::string_view::npos) return nullptr;
+    dotted.remove_prefix(dot + 1);
+  }
+}
+const Spelling* KeyTable::by_model_card(std::string_view key) const {
+  return look_up(model_cards_, key);
+}
+const Spelling* KeyTable::by_native(std::string_view key) const { return look_up(natives_, key); }
+const std::vector<Spelling>* KeyTable::by_variable(std::string_view variable) const {
+  return look_up(variables_, variable);
+}
+
+const KeyTable& key_table() {
+  static const KeyTable table;
+  return table;
+}
+
+}  // namespace ws

@@ -1,0 +1,50 @@
+#pragma once
+// The keys of a run configuration and how every framework spells them. The table is
+// schemas/run_config.schema.json itself, compiled in, so the page and the reader can not differ.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ws {
+
+enum class KeyType { integer, number, boolean, text, list };
+
+struct ConfigKey {
+  std::string name;
+  KeyType type = KeyType::text;
+  std::vector<std::string> choices;  // of a text, else empty
+  double minimum = 0, maximum = 0;   // of numbers
+};
+
+// One spelling. `constant` is what a bare flag sets ("--grad-reduce-in-bf16" sets false); for an
+// environment variable the text that makes it true; "": the value that stands beside it.
+struct Spelling {
+  const ConfigKey* key = nullptr;
+  std::string constant;
+};
+
+class KeyTable {
+ public:
+  KeyTable();
+  const std::vector<ConfigKey>& keys() const { return keys_; }
+  const ConfigKey* find(std::string_view name) const;  // name of the native form
+  // nullptr where nobody spells a key so. `flag` with its dashes, blanks and _ as the parser takes
+  // them; `attribute` as Megatron-LM prints it in its argument dump.
+  const Spelling* by_flag(std::string_view flag) const;
+  const Spelling* by_attribute(std::string_view attribute) const;
+  const Spelling* by_path(std::string_view dotted) const;     // Bridge and NeMo, torchtitan
+  const Spelling* by_model_card(std::string_view key) const;  // config.json of Hugging Face
+  const Spelling* by_native(std::string_view key) const;
+  const std::vector<Spelling>* by_variable(std::string_view environment_variable) const;
+
+ private:
+  using Index = std::map<std::string, Spelling, std::less<>>;
+  std::vector<ConfigKey> keys_;
+  Index flags_, attributes_, paths_, model_cards_, natives_;
+  std::map<std::string, std::vector<Spelling>, std::less<>> variables_;
+};
+
+const KeyTable& key_table();
+
+}  // namespace ws

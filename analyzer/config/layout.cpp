@@ -1,0 +1,146 @@
+// Tested by: layout_test.cpp
+#include "config/layout.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace ws {
+namespace {
+
+constexpr int64_t kTokensPerRank = 4096;  // of one sequence: shorter pieces no longer hide the ring
+
+std::optional<int64_t> virtual_stages(const RunConfig& config, int64_t pp) {
+  if (const auto v = integer(config, "vpp")) return v;
+  const auto per_stage = integer(config, "layers_per_virtual_stage");
+  const auto layers = integer(config, "num_layers");
+  if (!per_stage || !layers || *layers % (pp * *per_stage) != 0) return std::nullopt;
+  return *layers / (pp * *per_stage);
+}
+
+// The power of two nearest to seq / 4096 (halfway in the logarithm goes up), spread over TP first.
+int64_t suggested_cp(int64_t seq_len, int64_t tp) {
+  int64_t cp = 1;
+  const int64_t pieces = std::max<int64_t>(seq_len / kTokensPerRank, 1);
+  while (saturating_product(cp, 3) <= saturating_product(pieces, 2)) cp *= 2;
+  return std::max<int64_t>(1, cp / tp);
+}
+
+std::optional<int64_t> whole_quotient(std::optional<int64_t> a, int64_t b) {
+  if (!a || *a % b != 0) return std::nullopt;
+  return *a / b;
+}
+
+}  // namespace
+
+int64_t saturating_product(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+int64_t least_common_multiple(int64_t a, int64_t b) {
+  return saturating_product(a / std::gcd(a, b), b);
+}
+
+Layout layout_of(const RunConfig& config) {
+  Layout out;
+  const auto size = [&](const char* key, int64_t& to) {
+    const auto v = integer(config, key);
+    if (v)
+      to = *v;
+    else
+      out.assumed.emplace_back(key);
+    return v.has_value();
+  };
+  size("tp", out.tp);
+  size("pp", out.pp);
+  size("cp", out.cp);
+  const bool ep_given = size("ep", out.ep);
+  out.experts = out.ep > 1 || integer(config, "num_experts").has_value();
+  const auto etp = integer(config, "etp");
+  // Megatron gives experts the TP of attention when nothing is said; without experts it is idle.
+  out.etp = etp ? *etp : out.experts ? out.tp : 1;
+  if (!etp && out.experts) out.assumed.emplace_back("etp");
+  if (!ep_given && !out.experts)
+    out.assumed.erase(std::remove(out.assumed.begin(), out.assumed.end(), "ep"), out.assumed.end());
+  out.vpp = virtual_stages(config, out.pp);
+  out.gpus = integer(config, "gpus");
+  out.seq_len = integer(config, "seq_len");
+  out.micro_batch = integer(config, "micro_batch");
+  out.global_batch = integer(config, "global_batch");
+  const int64_t attention = saturating_product(out.tp, out.cp);
+  const int64_t expert = saturating_product(out.etp, out.ep);
+  out.attention_product = saturating_product(attention, out.pp);
+  out.expert_product = out.experts ? saturating_product(expert, out.pp) : out.pp;
+  out.min_gpus = out.experts ? saturating_product(out.pp, least_common_multiple(attention, expert))
+                             : out.attention_product;
+  out.dp = whole_quotient(out.gpus, out.attention_product);
+  if (!out.gpus) out.dp = integer(config, "dp");
+  out.edp = out.experts ? whole_quotient(out.gpus, out.expert_product) : std::nullopt;
+  if (out.dp && out.micro_batch) {
+    out.accumulation =
+        whole_quotient(out.global_batch, saturating_product(*out.dp, *out.micro_batch));
+  }
+  if (out.seq_len) out.cp_suggested = suggested_cp(*out.seq_len, out.tp);
+  if (out.pp > 1) {
+    out.stages = saturating_product(out.pp, out.vpp.value_or(1));
+    if (out.accumulation)
+      out.bubble_share =
+          static_cast<double>(out.pp - 1) /
+          (static_cast<double>(out.vpp.value_or(1)) * static_cast<double>(*out.accumulation));
+  }
+  return out;
+}
+
+std::optional<std::string> precision_of(const RunConfig& config) {
+  const auto recipe = text(config, "mixed_precision").value_or("");
+  const auto names = [&](const char* part) { return recipe.find(part) != std::string::npos; };
+  if (text(config, "fp4_format") || names("nvfp4")) return "nvfp4";
+  if (text(config, "fp8_format") || names("fp8"))
+    return text(config, "fp8_recipe") == "mxfp8" || names("mxfp8") ? "mxfp8" : "fp8";
+  if (boolean(config, "bf16") == true || names("bf16") || names("bfloat16")) return "bf16";
+  if (boolean(config, "fp16") == true || names("fp16") || names("float16")) return "fp16";
+  if (names("float32")) return "fp32";
+  if (boolean(config, "bf16") == false && boolean(config, "fp16") == false) return "fp32";
+  return std::nullopt;
+}
+
+RecomputeNames check_recompute_names(const RunConfig& config) {
+  // source: Megatron-LM megatron/core/transformer/transformer_config.py, the list it asserts
+  static constexpr std::string_view kAccepted[] = {
+      "core_attn",      "moe_act",      "layernorm",   "mla_up_proj", "mlp", "moe",
+      "shared_experts", "gdn_norm_out", "gdp_in_proj", "gdp_qkv",     "mhc"};
+  static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+      {"up_proj", "mla_up_proj"},         {"norm", "layernorm"},
+      {"layer_norm", "layernorm"},        {"rmsnorm", "layernorm"},
+      {"moe_activation", "moe_act"},      {"attn", "core_attn"},
+      {"core_attention", "core_attn"},    {"experts", "moe"},
+      {"shared_expert", "shared_experts"}};
+  RecomputeNames out;
+  for (const std::string& name :
+       list(config, "recompute_modules").value_or(std::vector<std::string>{})) {
+    std::string accepted = name;
+    if (std::find(std::begin(kAccepted), std::end(kAccepted), name) == std::end(kAccepted)) {
+      out.rejected.push_back(name);
+      accepted.clear();
+      for (const auto& [wrong, right] : kMeant)
+        if (name == wrong) accepted = right;
+    }
+    const bool mla_only = accepted == "mla_up_proj";
+    if (mla_only && boolean(config, "multi_latent_attention") == false) {
+      if (accepted == name) out.rejected.push_back(name);  // asserts without MLA
+      accepted.clear();
+    }
+    if (!accepted.empty() &&
+        std::find(out.corrected.begin(), out.corrected.end(), accepted) == out.corrected.end())
+      out.corrected.push_back(accepted);
+  }
+  return out;
+}
+
+}  // namespace ws

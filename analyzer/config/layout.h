@@ -1,0 +1,48 @@
+#pragma once
+// Layout: the arithmetic of a run configuration. Megatron lays two grids over the same ranks:
+//   attention  TP x CP x DP x PP          experts  ETP x EP x EDP x PP
+// so GPUs must be a multiple of both TP x CP x PP and ETP x EP x PP, and the smallest job is
+// PP x lcm(TP x CP, ETP x EP). Never TP x CP x EP x PP: the grids are folded onto each other.
+// source: Megatron-LM megatron/core/parallel_state.py, arXiv 2504.14960
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/platforms.h"
+#include "config/run_config.h"
+
+namespace ws {
+
+struct Layout {
+  int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1;  // 1 where not given
+  std::optional<int64_t> vpp;                       // virtual stages per rank, given or computed
+  std::vector<std::string> assumed;                 // "cp", "etp": sizes the file leaves out
+  bool experts = false;                             // a mixture-of-experts model, as far as known
+  std::optional<int64_t> gpus, seq_len, micro_batch, global_batch;
+  int64_t attention_product = 1, expert_product = 1, min_gpus = 1;
+  std::optional<int64_t> dp, edp;       // whole numbers only
+  std::optional<int64_t> accumulation;  // micro-batches per step and rank
+  std::optional<int64_t> cp_suggested;  // seq_len / 4096 to a power of two, over TP
+  std::optional<int64_t> stages;        // PP x VPP
+  std::optional<double> bubble_share;   // (PP - 1) / (VPP x accumulation)
+};
+
+Layout layout_of(const RunConfig& config);
+
+// a x b and a + b, and the largest number where that is too large.
+int64_t saturating_product(int64_t a, int64_t b);
+int64_t saturating_sum(int64_t a, int64_t b);
+int64_t least_common_multiple(int64_t a, int64_t b);
+
+// fp32 fp16 bf16 fp8 mxfp8 nvfp4 of the GEMMs, from flags or the name of a Bridge recipe.
+std::optional<std::string> precision_of(const RunConfig& config);
+
+// Recompute names that circulate but that no release accepts, and what they mean there.
+struct RecomputeNames {
+  std::vector<std::string> rejected;   // "up_proj"
+  std::vector<std::string> corrected;  // the whole list as it is accepted
+};
+RecomputeNames check_recompute_names(const RunConfig& config);
+
+}  // namespace ws

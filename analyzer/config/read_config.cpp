@@ -1,0 +1,219 @@
+// Tested by: read_config_test.cpp, config_damage_test.cpp
+#include "config/read_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/readers.h"
+
+namespace ws {
+namespace {
+
+constexpr size_t kFileLimit = size_t{4} << 20, kTreeLimit = size_t{1} << 20;
+
+char first_mark(std::string_view text) {
+  const size_t at = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return at == std::string_view::npos ? '\0' : text[at];
+}
+
+// /proc/PID/cmdline: words end in NUL.
+std::vector<ShellWord> words_between_nuls(std::string_view text) {
+  std::vector<ShellWord> out;
+  while (!text.empty()) {
+    const size_t end = text.find('\0');
+    out.push_back({std::string(text.substr(0, end)), 0, false});
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
+// ["python", "pretrain_gpt.py", "--num-layers", "32"]; empty: something else.
+std::vector<ShellWord> words_of_json(std::string_view text) {
+  std::vector<ShellWord> out;
+  const auto list = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!list.is_array()) return out;
+  for (const auto& word : list) {
+    if (!word.is_string()) return {};
+    out.push_back({word.get<std::string>(), 0, false});
+  }
+  return out;
+}
+
+bool is_bracket_bomb(std::string_view text) {
+  int depth = 0;
+  for (const char c : text) {
+    if ((c == '[' || c == '{') && ++depth > 200) return true;
+    if (c == ']' || c == '}') depth = std::max(0, depth - 1);
+  }
+  return false;
+}
+
+// What argparse leaves when a flag is not there. Only for a whole Megatron-LM command line.
+void add_megatron_defaults(RunConfig& config) {
+  static constexpr std::pair<std::string_view, int64_t> kNumbers[] = {
+      {"tp", 1}, {"pp", 1}, {"cp", 1}, {"ep", 1}, {"num_workers", 2}};
+  static constexpr std::string_view kOff[] = {"sequence_parallel",
+                                              "megatron_fsdp",
+                                              "overlap_moe_expert_parallel_comm",
+                                              "delay_wgrad_compute",
+                                              "overlap_grad_reduce",
+                                              "overlap_param_gather",
+                                              "tp_comm_overlap",
+                                              "nccl_ub",
+                                              "fine_grained_activation_offloading",
+                                              "use_distributed_optimizer",
+                                              "use_precision_aware_optimizer",
+                                              "optimizer_cpu_offload",
+                                              "fp8_param_gather",
+                                              "optimizer_cuda_graph",
+                                              "manual_gc",
+                                              "account_for_embedding",
+                                              "account_for_loss",
+                                              "gated_mlp",
+                                              "bf16",
+                                              "fp16",
+                                              "multi_latent_attention",
+                                              "cross_entropy_loss_fusion"};
+  static constexpr std::string_view kMoeOff[] = {"moe_grouped_gemm",
+                                                 "moe_permute_fusion",
+                                                 "moe_router_fusion",
+                                                 "moe_router_padding_for_quantization",
+                                                 "moe_pad_expert_input_to_capacity",
+                                                 "moe_shared_expert_overlap",
+                                                 "moe_router_force_load_balancing",
+                                                 "moe_paged_stash"};
+  const std::string place = "default of Megatron-LM";
+  for (const auto& [key, value] : kNumbers) add_missing(config, key, value, place);
+  for (const std::string_view key : kOff) add_missing(config, key, false, place);
+  add_missing(config, "tied_embeddings", true, place);
+  add_missing(config, "check_for_nan", true, place);
+  add_missing(config, "recompute_granularity", std::string("none"), place);
+  add_missing(config, "cuda_graph_impl", std::string("none"), place);
+  if (entry(config, "num_experts") == nullptr) return;
+  for (const std::string_view key : kMoeOff) add_missing(config, key, false, place);
+  add_missing(config, "moe_token_dispatcher_type", std::string("allgather"), place);
+}
+
+// A command line is whole when nothing of it comes from outside.
+bool is_whole(const RunConfig& config, const std::vector<ShellWord>& words) {
+  const bool megatron = entry(config, "num_layers") != nullptr || entry(config, "tp") != nullptr ||
+                        entry(config, "pp") != nullptr;
+  return megatron && std::none_of(words.begin(), words.end(), [](const ShellWord& w) {
+           return w.text == std::string(1, kFromOutside);
+         });
+}
+
+Result<RunConfig> read_command(std::vector<ShellWord> words,
+                               const std::vector<ShellAssignment>& assignments,
+                               const std::string& source, const std::string& format) {
+  ConfigBuilder out(source, format, Twice::last_wins);
+  for (const ShellAssignment& a : assignments) out.set_variable(a.name, a.value, a.line);
+  read_words(words, out);
+  const bool bridge = std::any_of(words.begin(), words.end(), [](const ShellWord& w) {
+    const size_t equals = w.text.find('=');
+    return w.text[0] != '-' && equals != std::string::npos &&
+           w.text.substr(0, equals).find('.') != std::string::npos;
+  });
+  if (bridge) out.default_framework("megatron_bridge");
+  auto config = out.finish();
+  if (!config || bridge) return config;
+  add_missing(*config, "framework", std::string("megatron_lm"), source);
+  if (text(*config, "framework") == "megatron_lm" && is_whole(*config, words))
+    add_megatron_defaults(*config);
+  else
+    config->notes.push_back(
+        "parts of the command line come from outside the file: flags that are not in it count as "
+        "unknown, not as off");
+  return config;
+}
+
+bool has_known_flags(std::string_view text) {
+  for (size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 2)) {
+    const bool starts_word = at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n' ||
+                             text[at - 1] == '\t' || text[at - 1] == '(' || text[at - 1] == '"';
+    const size_t end = std::min(text.find_first_of(" =\t\r\n\\\")", at), text.size());
+    if (starts_word && key_table().by_flag(text.substr(at, end - at)) != nullptr) return true;
+  }
+  return false;
+}
+
+bool has_overrides(std::string_view text) {
+  for (size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
+    const size_t blank = text.find_last_of(" \t\n\"'", at);
+    const size_t begin = blank == std::string_view::npos ? 0 : blank + 1;
+    const std::string_view name = text.substr(begin, at - begin);
+    if (name.find('.') != std::string_view::npos && key_table().by_path(name) != nullptr)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<RunConfig> read_config(std::string_view text, const std::string& source) {
+  if (text.size() > kFileLimit)
+    return Error{
+        fmt::format("{}: expected at most {} bytes, found more; give the part with the "
+                    "arguments",
+                    source, kFileLimit)};
+  if (has_argument_dump(text)) {
+    ConfigBuilder out(source, "Megatron-LM argument dump", Twice::first_wins);
+    read_argument_dump(text, out);
+    out.default_framework("megatron_lm");
+    return out.finish();
+  }
+  if (text.find('\0') != std::string_view::npos)
+    return read_command(words_between_nuls(text), {}, source, "command line");
+  if (is_bracket_bomb(text))
+    return Error{
+        fmt::format("{}: expected at most 200 open brackets, found more; this is no run "
+                    "configuration",
+                    source)};
+  const char first = first_mark(text);
+  if (first == '[') {
+    auto words = words_of_json(text);
+    if (!words.empty()) return read_command(std::move(words), {}, source, "command line");
+  }
+  if (first != '{' && has_python_settings(text)) {
+    ConfigBuilder out(source, "settings of a Bridge recipe", Twice::last_wins);
+    read_settings(text, out);
+    out.default_framework("megatron_bridge");
+    return out.finish();
+  }
+  if (first != '{' && has_toml(text)) {
+    ConfigBuilder out(source, "torchtitan TOML", Twice::last_wins);
+    read_settings(text, out);
+    out.default_framework("pytorch");
+    return out.finish();
+  }
+  if (first != '{' && (has_known_flags(text) || has_overrides(text))) {
+    auto script = shell_words(text, source);
+    if (!script) return script.error();
+    return read_command(std::move(script->words), script->assignments, source,
+                        "launch script or command line");
+  }
+  if (text.size() > kTreeLimit)
+    return Error{fmt::format("{}: expected at most {} bytes of YAML or JSON, found more", source,
+                             kTreeLimit)};
+  return read_tree(text, source);
+}
+
+Result<RunConfig> read_config_file(const std::string& path) {
+  std::error_code ec;
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (!std::filesystem::is_regular_file(path, ec))
+    return Error{fmt::format("{}: expected a run configuration, found no file", path)};
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return Error{fmt::format("{}: expected a readable file, found no permission to read", path)};
+  std::string all(kFileLimit + 1, '\0');
+  in.read(all.data(), static_cast<std::streamsize>(all.size()));
+  all.resize(static_cast<size_t>(in.gcount()));
+  return read_config(all, name.empty() ? path : name);
+}
+
+}  // namespace ws

@@ -1,0 +1,51 @@
+#pragma once
+// RunConfig: what a run was told to do, in the keys of schemas/run_config.schema.json, whatever
+// framework wrote it. What no key stands for is kept by name.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "config/key_table.h"
+
+namespace ws {
+
+using ConfigValue =
+    std::variant<int64_t, double, bool, std::string, std::vector<std::string>>;  // by KeyType
+
+struct ConfigEntry {
+  std::string key;
+  ConfigValue value;
+  std::string place;  // "run.sh: line 12", "default of Megatron-LM"
+};
+
+struct UnknownSetting {
+  std::string name, place;
+};
+
+struct RunConfig {
+  std::string source;                // base name of the file
+  std::string format;                // "Megatron-LM script", "Megatron-LM argument dump", ...
+  std::vector<ConfigEntry> entries;  // by key, each once
+  std::vector<UnknownSetting> unknown;
+  std::vector<std::string> notes;  // sentences on what could not be read or is ambiguous
+};
+
+// Values by key; nullopt: not given. The key must be in the table and of that type.
+const ConfigEntry* entry(const RunConfig& config, std::string_view key);
+std::optional<int64_t> integer(const RunConfig& config, std::string_view key);
+std::optional<double> number(const RunConfig& config, std::string_view key);
+std::optional<bool> boolean(const RunConfig& config, std::string_view key);
+std::optional<std::string> text(const RunConfig& config, std::string_view key);
+std::optional<std::vector<std::string>> list(const RunConfig& config, std::string_view key);
+// Adds a value for a key that has none yet; false: it had one.
+bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
+                 const std::string& place);
+
+// "true", "8", "moe moe_act"
+std::string shown_value(const ConfigValue& value);
+
+}  // namespace ws

@@ -1,0 +1,164 @@
+// Tested by: config_facts_test.cpp
+#include "facts/config_facts.h"
+
+#include <fmt/format.h>
+
+namespace ws {
+namespace {
+
+// ' moe_act layernorm ': a clause looks for '% moe_act %'.
+std::string padded(const std::vector<std::string>& names) {
+  return names.empty() ? std::string() : fmt::format(" {} ", fmt::join(names, " "));
+}
+
+FactRowValue fact_of(const ConfigValue& value) {
+  if (const auto* i = std::get_if<int64_t>(&value)) return *i;
+  if (const auto* d = std::get_if<double>(&value)) return *d;
+  if (const auto* b = std::get_if<bool>(&value)) return static_cast<int64_t>(*b);
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  return padded(std::get<std::vector<std::string>>(value));
+}
+
+class Row {
+ public:
+  void put(const char* name, std::optional<int64_t> v) {
+    if (v) values[name] = *v;
+  }
+  void put_share(const char* name, std::optional<double> v) {
+    if (v) values[name] = *v;
+  }
+  void put_text(const char* name, const std::string& v) {
+    if (!v.empty()) values[name] = v;
+  }
+  // 1 or 0 where the divided is known.
+  void fits(const char* name, std::optional<int64_t> value, std::optional<int64_t> by) {
+    if (value && by && *by > 0) values[name] = static_cast<int64_t>(*value % *by == 0);
+  }
+  FactRowValues values;
+};
+
+void put_grids(Row& row, const Layout& l, std::optional<int64_t> dp_asked) {
+  row.put("experts", l.experts);
+  row.put("attention_product", l.attention_product);
+  row.put("expert_product", l.expert_product);
+  row.put("min_gpus", l.min_gpus);
+  row.fits("attention_fits", l.gpus, l.attention_product);
+  if (l.experts) row.fits("expert_fits", l.gpus, l.expert_product);
+  row.put("dp", l.dp);
+  row.put("edp", l.edp);
+  if (dp_asked && l.dp && *dp_asked != *l.dp) row.put("dp_asked", dp_asked);
+  row.put("etp_used", l.etp);
+  if (l.dp && l.micro_batch) {
+    const int64_t samples = saturating_product(*l.dp, *l.micro_batch);
+    row.put("samples_per_pass", samples);
+    row.fits("batch_fits", l.global_batch, samples);
+  }
+  row.put("accumulation", l.accumulation);
+  row.put_share("bubble_share", l.bubble_share);
+}
+
+void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) {
+  if (l.cp > 1) row.fits("sequence_fits", l.seq_len, saturating_product(2, l.cp));
+  if (l.seq_len) row.put("tokens_per_shard", *l.seq_len / saturating_product(l.tp, l.cp));
+  row.put("cp_suggested", l.cp_suggested);
+  row.fits("experts_fit", integer(config, "num_experts"), l.ep);
+  const std::string exchange = text(config, "cp_comm_type").value_or("");
+  const bool heads_move = exchange == "a2a" && l.cp > 1;
+  row.fits("heads_fit", integer(config, "attention_heads"),
+           heads_move ? saturating_product(l.tp, l.cp) : l.tp);
+  if (const auto kv = integer(config, "kv_heads")) {
+    row.put("kv_heads_fit", *kv % l.tp == 0 || l.tp % *kv == 0);
+  }
+}
+
+void put_stages(Row& row, const ConfigStudy& study) {
+  row.put("stages", study.layout.stages);
+  row.put("stages_given", study.split.given);
+  std::string problem = study.split.problem;
+  const int64_t wanted = study.layout.stages.value_or(1);
+  if (study.split.given && *study.split.given != wanted) {
+    problem = fmt::format("the layout has {} stages, PP x VPP = {} x {} = {}", *study.split.given,
+                          study.layout.pp, study.layout.vpp.value_or(1), wanted);
+  }
+  row.put_text("stages_problem", problem);
+  if (!study.split.stages.empty() || !problem.empty()) row.put("stages_fit", problem.empty());
+}
+
+void put_platform_and_memory(Row& row, const ConfigStudy& study) {
+  if (const Platform* p = study.platform) {
+    row.put_text("platform", p->key);
+    row.put("fast_domain_gpus", p->fast_domain_gpus);
+    const char first = p->compute_capability.empty() ? '\0' : p->compute_capability[0];
+    if (first >= '0' && first <= '9')
+      row.put("compute_major", std::atoi(p->compute_capability.c_str()));
+  }
+  if (!study.memory) return;
+  const int64_t bytes = study.memory->ranks[study.memory->worst].total_bytes;
+  row.put("memory_bytes", bytes);
+  row.put("memory_uncertainty_bytes", study.memory->uncertainty_bytes);
+  if (study.platform != nullptr)
+    row.put_share("memory_share",
+                  static_cast<double>(bytes) / static_cast<double>(study.platform->memory_bytes));
+}
+
+}  // namespace
+
+FactRowValues config_row(const RunConfig& config) {
+  FactRowValues out;
+  for (const FactColumn& column : facts_columns()) {
+    if (column.table != "fact_config") continue;
+    if (const ConfigEntry* e = entry(config, column.column)) out[column.column] = fact_of(e->value);
+  }
+  out["given"] = int64_t{1};
+  if (const auto precision = precision_of(config)) out["precision"] = *precision;
+  if (const auto impl = text(config, "cuda_graph_impl"))
+    out["cuda_graphs"] = static_cast<int64_t>(*impl != "none");
+  if (const auto vpp = layout_of(config).vpp) out["vpp"] = *vpp;
+  if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
+  return out;
+}
+
+FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
+  Row row;
+  put_grids(row, study.layout, integer(config, "dp"));
+  row.put("etp_given", integer(config, "etp").has_value());
+  put_sequence_and_heads(row, config, study.layout);
+  put_stages(row, study);
+  put_platform_and_memory(row, study);
+  row.put_text("recompute_rejected", padded(study.recompute.rejected));
+  row.put_text("recompute_corrected", fmt::format("{}", fmt::join(study.recompute.corrected, " ")));
+  return row.values;
+}
+
+Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row) {
+  std::string names, marks;
+  for (const auto& [name, value] : row) {
+    names += (names.empty() ? "" : ", ") + name;
+    marks += marks.empty() ? "?" : ", ?";
+  }
+  auto statement =
+      db.prepare(row.empty() ? "INSERT INTO " + table + " DEFAULT VALUES"
+                             : "INSERT INTO " + table + " (" + names + ") VALUES (" + marks + ")");
+  if (!statement) return statement.error();
+  int at = 0;
+  for (const auto& [name, value] : row) {
+    ++at;
+    if (const auto* i = std::get_if<int64_t>(&value)) statement->bind(at, *i);
+    if (const auto* d = std::get_if<double>(&value)) statement->bind(at, *d);
+    if (const auto* s = std::get_if<std::string>(&value)) statement->bind(at, std::string_view(*s));
+  }
+  statement->step();
+  if (!statement->failed()) return {};
+  return Error{fmt::format("{}: can not write facts ({})", table, db.last_error())};
+}
+
+Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study) {
+  auto facts = FactDb::in_memory();
+  if (!facts) return facts.error();
+  if (auto ok = insert_row(facts->db(), "fact_config", config_row(config)); !ok) return ok.error();
+  if (auto ok = insert_row(facts->db(), "fact_layout", layout_row(config, study)); !ok)
+    return ok.error();
+  return facts;
+}
+
+}  // namespace ws

@@ -1,0 +1,27 @@
+#pragma once
+// A run configuration as rows of fact_config and fact_layout. Columns of fact_config that are keys
+// of the configuration take its value by name; only what is derived is spelled out here.
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "config/config_study.h"
+#include "config/run_config.h"
+#include "facts/fact_db.h"
+
+namespace ws {
+
+using FactRowValue = std::variant<int64_t, double, std::string>;
+using FactRowValues = std::map<std::string, FactRowValue, std::less<>>;  // absent: NULL
+
+FactRowValues config_row(const RunConfig& config);
+FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study);
+
+// Columns that are not in the row are NULL, or their default.
+Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row);
+
+// The facts of a configuration alone: no run, no steps.
+Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study);
+
+}  // namespace ws

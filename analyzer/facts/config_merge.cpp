@@ -1,0 +1,104 @@
+// Tested by: config_facts_test.cpp
+#include "facts/config_merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ws {
+namespace {
+
+std::string shown(const FactRowValue& v) {
+  if (const auto* i = std::get_if<int64_t>(&v)) return fmt::format("{}", *i);
+  if (const auto* d = std::get_if<double>(&v)) return fmt::format("{:g}", *d);
+  return std::get<std::string>(v);
+}
+
+std::string word(const FactRowValues& row, const char* key) {
+  const auto it = row.find(key);
+  return it == row.end() ? std::string() : shown(it->second);
+}
+
+bool narrow(const std::string& precision) {
+  return precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";
+}
+
+// Kernel names tell FP8 apart from BF16, not its scaling; a run in FP8 keeps some BF16 GEMMs, and
+// one in BF16 some in FP32.
+bool precision_agrees(const std::string& asked, const std::string& seen) {
+  if (asked == seen || seen == "mixed") return true;
+  return narrow(asked) && narrow(seen);
+}
+
+class Merger {
+ public:
+  Merger(const FactRowValues& asked, const FactRowValues& seen) : asked_(asked), seen_(seen) {
+    out_.row = asked;
+  }
+
+  ConfigMerge run() {
+    for (const auto& [key, value] : seen_) {
+      if (key == "precision" || key == "cuda_graphs" || key.rfind("moe_", 0) == 0) continue;
+      take(key, value);
+    }
+    take_precision();
+    take_graphs();
+    take_dispatcher();
+    return std::move(out_);
+  }
+
+ private:
+  void contradict(std::string_view key, const std::string& asked, const std::string& seen) {
+    out_.contradictions.push_back(
+        fmt::format("{}: the configuration says {}, the recording shows {}", key, asked, seen));
+  }
+  void take(const std::string& key, const FactRowValue& value) {
+    const auto it = asked_.find(key);
+    if (it != asked_.end() && it->second != value) contradict(key, shown(it->second), shown(value));
+    out_.row[key] = value;
+  }
+  void take_precision() {
+    const std::string asked = word(asked_, "precision"), seen = word(seen_, "precision");
+    if (seen.empty() || (!asked.empty() && precision_agrees(asked, seen))) return;
+    out_.row["precision"] = seen;
+    if (asked.empty()) return;
+    out_.row["precision_asked"] = asked;
+    contradict("precision", asked, seen);
+  }
+  void take_graphs() {
+    const auto it = seen_.find("cuda_graphs");
+    if (it == seen_.end()) return;
+    out_.row["cuda_graphs"] = it->second;
+    const std::string asked = word(asked_, "cuda_graphs"), seen = shown(it->second);
+    if (asked.empty() || asked == seen) return;
+    if (asked == "1") out_.row["graphs_asked"] = int64_t{1};
+    contradict("CUDA graphs", asked == "1" ? "yes" : "none", seen == "1" ? "yes" : "none");
+  }
+  void take_dispatcher() {
+    const std::string type = word(asked_, "moe_token_dispatcher_type");
+    const std::string seen_type = word(seen_, "moe_token_dispatcher_type");
+    // Collectives that are no all-to-all prove little: counts are exchanged beside the tokens.
+    if (seen_type.empty() || (seen_type == "allgather" && !type.empty())) return;
+    const std::string backend = word(asked_, "moe_flex_dispatcher_backend");
+    const std::string seen_backend = word(seen_, "moe_flex_dispatcher_backend");
+    const std::string asked = type == "flex" ? backend : type;
+    const std::string seen = seen_type == "flex" ? seen_backend : seen_type;
+    out_.row["moe_token_dispatcher_type"] = seen_type;
+    out_.row.erase("moe_flex_dispatcher_backend");
+    if (!seen_backend.empty()) out_.row["moe_flex_dispatcher_backend"] = seen_backend;
+    if (asked.empty() || asked == seen) return;
+    out_.row["dispatcher_asked"] = asked;
+    contradict("dispatcher", asked, seen);
+  }
+
+  const FactRowValues &asked_, &seen_;
+  ConfigMerge out_;
+};
+
+}  // namespace
+
+ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded) {
+  return Merger(asked, recorded).run();
+}
+
+}  // namespace ws

@@ -1,0 +1,71 @@
+// fact_layout and fact_throughput: what the run configuration adds to what was recorded.
+// Tokens per second and GPU = global batch x sequence / step time / GPUs; model FLOP/s utilisation
+// = that x operations per token (model_shape.h) / dense datasheet peak of the GEMMs' precision.
+// Tested by: config_facts_test.cpp
+#include "facts/config_facts.h"
+#include "facts/fact_writers.h"
+
+namespace ws {
+namespace {
+
+struct RunRow {
+  std::optional<double> step_s;
+  std::optional<int64_t> world_size;
+  std::string gpu;
+};
+
+RunRow run_row(const Database& db) {
+  RunRow out;
+  auto row = db.prepare("SELECT step_mean_ns, world_size, gpu FROM fact_run");
+  if (!row || !row->step()) return out;
+  if (!row->is_null(0) && row->int64(0) > 0) out.step_s = row->real(0) / 1e9;
+  if (!row->is_null(1)) out.world_size = row->int64(1);
+  out.gpu = std::string(row->text(2));
+  return out;
+}
+
+FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
+                             const std::string& precision) {
+  FactRowValues out;
+  const Layout& l = study.layout;
+  if (study.flops_per_token) out["flops_per_token"] = *study.flops_per_token;
+  if (!l.global_batch || !l.seq_len) return out;
+  const int64_t tokens = saturating_product(*l.global_batch, *l.seq_len);
+  out["tokens_per_step"] = tokens;
+  const auto gpus = l.gpus ? l.gpus : run.world_size;
+  if (!gpus || !run.step_s) return out;
+  const double rate = static_cast<double>(tokens) / *run.step_s / static_cast<double>(*gpus);
+  out["tokens_per_s_per_gpu"] = rate;
+  if (!study.flops_per_token) return out;
+  const double tflops = rate * *study.flops_per_token / 1e12;
+  out["tflops_per_gpu"] = tflops;
+  if (study.platform == nullptr || precision.empty()) return out;
+  const int64_t peak = peak_flops(*study.platform, precision);
+  if (peak == 0) return out;
+  out["peak_tflops"] = static_cast<double>(peak) / 1e12;
+  out["peak_precision"] = precision;
+  out["mfu"] = tflops / (static_cast<double>(peak) / 1e12);
+  return out;
+}
+
+}  // namespace
+
+Result<void> write_layout(const Database& db, const FactInput& in) {
+  if (in.options.config == nullptr) {
+    if (auto ok = insert_row(db, "fact_layout", {}); !ok) return ok.error();
+    return insert_row(db, "fact_throughput", {});
+  }
+  const RunRow run = run_row(db);
+  const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
+  const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
+  if (auto ok = insert_row(db, "fact_layout", layout_row(*in.options.config, study)); !ok)
+    return ok.error();
+  std::string precision = study.precision.value_or("");
+  if (in.merge) {
+    const auto it = in.merge->row.find("precision");
+    if (it != in.merge->row.end()) precision = std::get<std::string>(it->second);
+  }
+  return insert_row(db, "fact_throughput", throughput_row(study, run, precision));
+}
+
+}  // namespace ws

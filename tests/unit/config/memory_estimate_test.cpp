@@ -1,0 +1,143 @@
+// Against published figures: DeepSeek-V3 at PP4 VPP4 EP64 on 256 GPUs, before any saving
+// (arXiv 2603.07685): 36.4 weights and gradients, 32.1 optimizer state, 131.0 activations, GiB.
+#include "config/config_study.h"
+#include "config/known_runs.h"
+#include "config/read_config.h"
+#include "support/catch.h"
+
+namespace ws {
+namespace {
+
+const Platforms& platforms() {
+  static const Platforms all = [] {
+    auto loaded = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+    if (!loaded) FAIL(loaded.error().message);
+    return *loaded;
+  }();
+  return all;
+}
+
+RunConfig config_of(const std::string& yaml) {
+  auto config = read_config(yaml, "test.yaml");
+  if (!config) FAIL(config.error().message);
+  const auto known = load_known_runs(WS_SOURCE_DIR "/rules/configurations.json");
+  if (!known) FAIL(known.error().message);
+  add_model_sizes(*config, *known);
+  return *config;
+}
+
+ConfigStudy study(const std::string& yaml) {
+  return study_config(config_of(yaml), platforms(), nullptr);
+}
+
+double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+double gib(const RankMemory& rank, MemoryKind kind) { return gib(bytes_of(rank, kind)); }
+
+int64_t part(const RankMemory& rank, const std::string& name) {
+  for (const MemoryPart& p : rank.parts)
+    if (p.name == name) return p.bytes;
+  return -1;
+}
+
+const char* kDeepSeek =
+    "model: deepseek_v3_no_mtp\nframework: megatron_lm\ngpus: 256\npp: 4\nvpp: 4\nep: 64\netp: 1\n"
+    "tp: 1\ncp: 1\nseq_len: 4096\nmicro_batch: 1\nglobal_batch: 8192\nbf16: true\n"
+    "pipeline_layout: \"E|t*3|(t*4|)*13tttt|ttL\"\nmemory_efficient_permutation: false\n";
+
+}  // namespace
+
+TEST_CASE("memory: DeepSeek-V3 before any saving, as published") {
+  const std::string yaml = std::string(kDeepSeek);
+  const size_t at = yaml.find("pipeline_layout");
+  const std::string even = yaml.substr(0, at) +
+                           "pipeline_layout: \"Et*4|(t*4|)*14tL\"\n"
+                           "memory_efficient_permutation: false\n";
+  const ConfigStudy s = study(even);
+  REQUIRE(s.memory);
+  REQUIRE(s.memory->ranks.size() == 4);
+  const RankMemory& third = s.memory->ranks[2];  // 16 MoE layers, 15 stages in flight
+  CHECK(gib(third, MemoryKind::weights) + gib(third, MemoryKind::gradients) ==
+        Approx(36.4).epsilon(0.01));
+  CHECK(gib(third, MemoryKind::optimizer) == Approx(32.1).epsilon(0.01));
+  CHECK(gib(third, MemoryKind::activations) == Approx(131.0).epsilon(0.01));
+  CHECK(gib(third.total_bytes) == Approx(199.5).epsilon(0.01));
+  CHECK(s.memory->worst == 0);  // the first rank holds the embedding and more micro-batches
+  CHECK(gib(s.memory->ranks[0].total_bytes) > gib(third.total_bytes));
+  CHECK(s.memory->uncertainty_bytes == s.memory->ranks[0].total_bytes / 10);
+}
+
+TEST_CASE("memory: what recompute frees, as published for DeepSeek-V3") {
+  const std::string base =
+      "model: deepseek_v3_no_mtp\ngpus: 256\npp: 4\nvpp: 4\nep: 64\netp: 1\nseq_len: 4096\n"
+      "micro_batch: 1\nglobal_batch: 8192\npipeline_layout: \"Et*4|(t*4|)*14tL\"\n";
+  const ConfigStudy plain = study(base);
+  const auto freed = [&](const std::string& module, const std::string& more = "") {
+    const ConfigStudy s = study(
+        base + more + "recompute_granularity: selective\nrecompute_modules: [" + module + "]\n");
+    const ConfigStudy without = more.empty() ? plain : study(base + more);
+    return gib(without.memory->ranks[2].total_bytes - s.memory->ranks[2].total_bytes);
+  };
+  CHECK(freed("mla_up_proj") == Approx(30.4).epsilon(0.02));
+  CHECK(freed("moe_act", "fp8_format: e4m3\n") == Approx(3.8).epsilon(0.03));
+  CHECK(freed("core_attn") == 0);
+  CHECK(freed("moe") > freed("moe_act"));
+  CHECK(freed("layernorm") == Approx(8.2).epsilon(0.25));  // published with FP8 copies of the norms
+  // 15.25 of 61 layers are dense nowhere on this rank.
+  CHECK(freed("mlp") == 0);
+}
+
+TEST_CASE("memory: gradients, moments, offload and sharding change the bytes they should") {
+  const std::string base =
+      "num_layers: 4\nhidden_size: 1024\nattention_heads: 8\nvocab_size: 1000\nffn_hidden_size: "
+      "4096\n"
+      "gated_mlp: false\ntied_embeddings: false\ngpus: 8\ntp: 1\npp: 1\ncp: 1\nseq_len: 1024\n"
+      "micro_batch: 2\nglobal_batch: 16\nuse_distributed_optimizer: true\ngrad_reduce_in_fp32: "
+      "true\n";
+  const ConfigStudy s = study(base);
+  REQUIRE(s.memory);
+  const RankMemory& r = s.memory->ranks[0];
+  // Per layer 4 h^2 attention, 8 h^2 feed-forward, 2 h norms; two tables of 1000 x h.
+  const int64_t parameters = 4 * (12 * 1024 * 1024 + 2 * 1024) + 2 * 1000 * 1024;
+  CHECK(bytes_of(r, MemoryKind::weights) == 2 * parameters);
+  CHECK(bytes_of(r, MemoryKind::gradients) == 4 * parameters);
+  CHECK(bytes_of(r, MemoryKind::optimizer) == 12 * parameters / 8);
+  const auto kind = [&](const std::string& more, MemoryKind k) {
+    return bytes_of(study(base + more).memory->ranks[0], k);
+  };
+  CHECK(kind("exp_avg_dtype: bf16\nexp_avg_sq_dtype: bf16\n", MemoryKind::optimizer) == parameters);
+  CHECK(kind("optimizer_cpu_offload: true\noptimizer_offload_fraction: 0.5\n",
+             MemoryKind::optimizer) == 12 * parameters / 16);
+  CHECK(kind("fsdp_sharding: optim_grads_params\n", MemoryKind::weights) == 2 * parameters / 8);
+  CHECK(kind("fp8_format: e4m3\nfp8_param_gather: true\n", MemoryKind::weights) == parameters);
+  const ConfigStudy pytorch = study(base + "framework: pytorch\nprecision: bf16\n");
+  CHECK(bytes_of(pytorch.memory->ranks[0], MemoryKind::weights) == 4 * parameters);
+  // 2 x 1024 tokens: norm inputs and outputs 8h, q k v 6h, output 2h + 4 per head, ffn 16h.
+  const int64_t layer = 2048 * (8 * 1024 + 6 * 1024 + 2 * 1024 + 32 + 16 * 1024);
+  CHECK(bytes_of(r, MemoryKind::activations) == 4 * layer + 2048 * 6 * 1000);
+  const int64_t full =
+      kind("recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n",
+           MemoryKind::activations);
+  CHECK(full == 4 * 2048 * 2048 + layer + 2048 * 6 * 1000);
+  CHECK(kind("fine_grained_activation_offloading: true\noffload_modules: [core_attn]\n",
+             MemoryKind::activations) == 4 * (layer - 2048 * 6 * 1024) + 2048 * 6 * 1000);
+  CHECK(part(r, "logits") == 2048 * 6 * 1000);
+}
+
+TEST_CASE("memory: what can not be estimated says which keys are missing") {
+  const ConfigStudy s = study("tp: 2\nnum_layers: 4\n");
+  CHECK_FALSE(s.memory);
+  REQUIRE(s.limits.size() == 1);
+  CHECK(s.limits[0] ==
+        "memory estimate: needs hidden_size, attention_heads, vocab_size, ffn_hidden_size, gpus, "
+        "seq_len");
+}
+
+TEST_CASE("memory: huge sizes saturate instead of overflowing") {
+  const ConfigStudy s = study(
+      "num_layers: 100000\nhidden_size: 1048576\nattention_heads: 65536\nvocab_size: 67108864\n"
+      "ffn_hidden_size: 4194304\ngpus: 1\nseq_len: 1073741824\nmicro_batch: 1048576\n");
+  REQUIRE(s.memory);
+  CHECK(s.memory->ranks[0].total_bytes > 0);
+}
+
+}  // namespace ws

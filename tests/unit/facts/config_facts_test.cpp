@@ -1,0 +1,158 @@
+// A run configuration as facts, and what happens where the recording shows something else.
+#include "facts/config_facts.h"
+
+#include "config/read_config.h"
+#include "facts/config_merge.h"
+#include "support/catch.h"
+
+namespace ws {
+namespace {
+
+FactDb facts_of(const std::string& yaml) {
+  const auto config = read_config(yaml, "run.yaml");
+  if (!config) FAIL(config.error().message);
+  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  auto facts = config_facts(*config, study_config(*config, *platforms, nullptr));
+  if (!facts) FAIL(facts.error().message);
+  return std::move(*facts);
+}
+
+std::string value(const FactDb& facts, const std::string& table, const std::string& column) {
+  auto row = facts.db().prepare("SELECT " + column + " FROM " + table);
+  REQUIRE(row);
+  REQUIRE(row->step());
+  return row->is_null(0) ? "NULL" : std::string(row->text(0));
+}
+
+std::string word(const FactRowValues& row, const char* key) {
+  const auto it = row.find(key);
+  if (it == row.end()) return "-";
+  if (const auto* i = std::get_if<int64_t>(&it->second)) return std::to_string(*i);
+  return std::get<std::string>(it->second);
+}
+
+}  // namespace
+
+TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {
+  const std::vector<std::string> derived = {
+      "given", "cuda_graphs", "precision", "dispatcher_asked", "precision_asked", "graphs_asked"};
+  for (const FactColumn& c : facts_columns()) {
+    if (c.table != "fact_config") continue;
+    INFO(c.column);
+    const ConfigKey* key = key_table().find(c.column);
+    const bool known = std::count(derived.begin(), derived.end(), c.column) > 0;
+    CHECK((key != nullptr || known));
+    if (key == nullptr || key->type != KeyType::text) continue;
+    for (const std::string& choice : c.allowed)
+      CHECK(std::count(key->choices.begin(), key->choices.end(), choice) == 1);
+  }
+}
+
+TEST_CASE("config facts: values, lists, derived columns") {
+  const FactDb f = facts_of(
+      "tp: 2\nep: 8\nnum_experts: 64\ngpus: 64\nsequence_parallel: true\nrecompute_granularity: "
+      "selective\n"
+      "recompute_modules: [moe_act, norm]\ncuda_graph_impl: transformer_engine\nbf16: true\n"
+      "fp8_format: e4m3\nplatform: h100\nmicro_batch: 1\nglobal_batch: 100\nseq_len: 8192\ncp: "
+      "2\npp: 2\n"
+      "optimizer_offload_fraction: 0.5\nddp_bucket_cap_mb: 25\n");
+  CHECK(value(f, "fact_config", "given") == "1");
+  CHECK(value(f, "fact_config", "tp") == "2");
+  CHECK(value(f, "fact_config", "sequence_parallel") == "1");
+  CHECK(value(f, "fact_config", "recompute_modules") == " moe_act norm ");
+  CHECK(value(f, "fact_config", "cuda_graphs") == "1");
+  CHECK(value(f, "fact_config", "precision") == "fp8");
+  CHECK(value(f, "fact_config", "ddp_bucket_cap_mb") == "25.0");
+  CHECK(value(f, "fact_config", "vpp") == "NULL");
+  CHECK(value(f, "fact_layout", "etp_used") == "2");
+  CHECK(value(f, "fact_layout", "etp_given") == "0");
+  CHECK(value(f, "fact_layout", "min_gpus") == "32");
+  CHECK(value(f, "fact_layout", "attention_fits") == "1");
+  CHECK(value(f, "fact_layout", "expert_fits") == "1");
+  CHECK(value(f, "fact_layout", "dp") == "8");
+  CHECK(value(f, "fact_layout", "batch_fits") == "0");
+  CHECK(value(f, "fact_layout", "samples_per_pass") == "8");
+  CHECK(value(f, "fact_layout", "sequence_fits") == "1");
+  CHECK(value(f, "fact_layout", "experts_fit") == "1");
+  CHECK(value(f, "fact_layout", "recompute_rejected") == " norm ");
+  CHECK(value(f, "fact_layout", "recompute_corrected") == "moe_act layernorm");
+  CHECK(value(f, "fact_layout", "compute_major") == "9");
+  CHECK(value(f, "fact_layout", "fast_domain_gpus") == "8");
+  CHECK(value(f, "fact_layout", "memory_bytes") == "NULL");
+  CHECK(value(f, "fact_layout", "heads_fit") == "NULL");
+}
+
+TEST_CASE("config facts: stages, heads, memory") {
+  const std::string model =
+      "num_layers: 8\nhidden_size: 64\nattention_heads: 6\nkv_heads: 2\nvocab_size: 100\n"
+      "ffn_hidden_size: 256\nseq_len: 100\ngpus: 4\nplatform: a100\n";
+  const FactDb f = facts_of(model + "pp: 3\ntp: 4\ncp: 3\ncp_comm_type: a2a\ndp: 9\n");
+  CHECK(value(f, "fact_layout", "stages_fit") == "0");
+  CHECK(value(f, "fact_layout", "stages_problem").find("do not divide") != std::string::npos);
+  CHECK(value(f, "fact_layout", "heads_fit") == "0");
+  CHECK(value(f, "fact_layout", "kv_heads_fit") == "1");
+  CHECK(value(f, "fact_layout", "sequence_fits") == "0");
+  CHECK(value(f, "fact_layout", "attention_fits") == "0");
+  const FactDb g = facts_of(model + "dp: 9\n");
+  CHECK(value(g, "fact_layout", "dp_asked") == "9");
+  CHECK(value(g, "fact_layout", "dp") == "4");
+  CHECK(value(g, "fact_layout", "stages_fit") == "1");
+  CHECK(std::stoll(value(g, "fact_layout", "memory_bytes")) > 1'000'000);
+  CHECK(value(g, "fact_layout", "memory_share") != "NULL");
+  const FactDb h = facts_of(model + "pp: 2\nvpp: 2\npipeline_layout: \"Et*4|t*4L\"\n");
+  CHECK(value(h, "fact_layout", "stages_problem") ==
+        "the layout has 2 stages, PP x VPP = 2 x 2 = 4");
+  CHECK(value(h, "fact_layout", "stages_given") == "2");
+}
+
+TEST_CASE("merge: the recording wins and contradictions are told") {
+  const FactRowValues asked = {{"tp", int64_t{4}},
+                               {"pp", int64_t{2}},
+                               {"moe_token_dispatcher_type", std::string("flex")},
+                               {"moe_flex_dispatcher_backend", std::string("hybridep")},
+                               {"precision", std::string("mxfp8")},
+                               {"cuda_graphs", int64_t{1}}};
+  const FactRowValues seen = {{"tp", int64_t{2}},
+                              {"moe_token_dispatcher_type", std::string("alltoall")},
+                              {"precision", std::string("bf16")},
+                              {"cuda_graphs", int64_t{0}}};
+  const ConfigMerge m = merge_config(asked, seen);
+  CHECK(word(m.row, "tp") == "2");
+  CHECK(word(m.row, "pp") == "2");
+  CHECK(word(m.row, "moe_token_dispatcher_type") == "alltoall");
+  CHECK(word(m.row, "moe_flex_dispatcher_backend") == "-");
+  CHECK(word(m.row, "dispatcher_asked") == "hybridep");
+  CHECK(word(m.row, "precision") == "bf16");
+  CHECK(word(m.row, "precision_asked") == "mxfp8");
+  CHECK(word(m.row, "graphs_asked") == "1");
+  CHECK(m.contradictions.size() == 4);
+  CHECK(m.contradictions[0] == "tp: the configuration says 4, the recording shows 2");
+}
+
+TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contradiction") {
+  const auto merged = [](FactRowValues asked, FactRowValues seen) {
+    return merge_config(asked, seen);
+  };
+  const ConfigMerge fp8 =
+      merged({{"precision", std::string("mxfp8")}}, {{"precision", std::string("mixed")}});
+  CHECK(word(fp8.row, "precision") == "mxfp8");
+  CHECK(fp8.contradictions.empty());
+  CHECK(merged({{"precision", std::string("mxfp8")}}, {{"precision", std::string("fp8")}})
+            .contradictions.empty());
+  CHECK(word(merged({}, {{"precision", std::string("tf32")}}).row, "precision") == "tf32");
+  const ConfigMerge gather = merged({{"moe_token_dispatcher_type", std::string("alltoall")}},
+                                    {{"moe_token_dispatcher_type", std::string("allgather")}});
+  CHECK(word(gather.row, "moe_token_dispatcher_type") == "alltoall");
+  CHECK(gather.contradictions.empty());
+  const ConfigMerge same = merged({{"moe_token_dispatcher_type", std::string("flex")},
+                                   {"moe_flex_dispatcher_backend", std::string("deepep")}},
+                                  {{"moe_token_dispatcher_type", std::string("flex")},
+                                   {"moe_flex_dispatcher_backend", std::string("deepep")}});
+  CHECK(same.contradictions.empty());
+  CHECK(word(same.row, "moe_flex_dispatcher_backend") == "deepep");
+  CHECK(
+      merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).contradictions.size() ==
+      1);
+}
+
+}  // namespace ws
