@@ -54,7 +54,10 @@ EvidenceValue evidence_value(const Statement& row, int column, const std::string
     out.value = fmt::format("{:.6g}", row.real(column));
     out.number = row.real(column);
   } else {
-    out.value = shorten(one_line(to_utf8(row.text(column))), kEvidenceColumns);
+    std::string text = shorten(one_line(to_utf8(row.text(column))), kEvidenceColumns);
+    while (!text.empty() && text.back() == ' ') text.pop_back();  // lists stand between blanks
+    text.erase(0, text.find_first_not_of(' '));
+    out.value = std::move(text);
   }
   return out;
 }
@@ -130,6 +133,18 @@ Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   return row;
 }
 
+// "{lay.min_gpus}" becomes the value of that evidence; the rule was checked to have it.
+std::string filled(std::string text, const std::vector<EvidenceValue>& evidence) {
+  for (const EvidenceValue& e : evidence) {
+    const std::string mark = "{" + e.expression + "}";
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+      text.replace(at, mark.size(), e.value);
+      at += e.value.size();
+    }
+  }
+  return text;
+}
+
 Finding finding_of(const Rule& rule, Row row) {
   Finding f;
   f.rule = rule.id;
@@ -142,8 +157,11 @@ Finding finding_of(const Rule& rule, Row row) {
   f.gain_lo_share = row.lo;
   f.gain_hi_share = row.hi;
   f.gain_basis = rule.gain ? rule.gain->basis : "";
-  f.actions = rule.actions;
-  f.why = rule.why;
+  for (const Action& a : rule.actions)
+    f.actions.push_back({a.framework, filled(a.set, f.evidence), filled(a.to, f.evidence),
+                         filled(a.note, f.evidence)});
+  f.why = filled(rule.why, f.evidence);
+  f.kind = rule.kind;
   f.safety = rule.safety;
   f.published = rule.published;
   f.pitfalls = rule.pitfalls;

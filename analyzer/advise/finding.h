@@ -37,7 +37,7 @@ struct Finding {
   std::optional<double> gain_lo_share, gain_hi_share;
   std::string gain_basis;  // ceiling estimate what_if published
   std::vector<Action> actions;
-  std::string why, safety;
+  std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;
 };
 

@@ -17,13 +17,14 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kKeys = {"id",        "title",    "wall",     "phase",  "causes",    "rank",   "from",
-                     "when",      "evidence", "actions",  "gain",   "published", "safety", "after",
-                     "conflicts", "why",      "pitfalls", "verify", "sources",   "since"};
+const Words kKeys = {"id",    "title",     "wall",     "phase",    "causes", "rank",      "from",
+                     "kind",  "when",      "evidence", "actions",  "gain",   "published", "safety",
+                     "after", "conflicts", "why",      "pitfalls", "verify", "sources",   "since"};
 const Words kWalls = {"memory", "communication", "compute_host"};
 const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
 const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
 const Words kBases = {"ceiling", "estimate", "what_if", "published"};
+const Words kKinds = {"error", "silent", "advice"};
 const Words kSafeties = {"speed_only", "memory", "numerics", "semantics"};
 
 constexpr size_t kListLimit = 40;
@@ -198,6 +199,7 @@ std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Ru
   read_gain(in, o, rule);
   rule.published = in.texts(o, "published", false, 0);
   rule.safety = in.choice(o, "", "safety", kSafeties, false);
+  rule.kind = in.choice(o, "", "kind", kKinds, false);
   rule.after = in.texts(o, "after", false, 0);
   rule.conflicts = in.texts(o, "conflicts", false, 0);
   rule.why = in.text(o, "", "why", 20);

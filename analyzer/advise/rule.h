@@ -49,6 +49,7 @@ struct Rule {
   std::vector<Action> actions;
   std::optional<GainRule> gain;
   std::string why, safety, since;
+  std::string kind;  // "" or of error silent advice: a framework stops, ignores it, or would run
   std::vector<std::string> published, after, conflicts, pitfalls, verify, sources;
 };
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "advise/sandbox.h"
 #include "base/text.h"
 
@@ -56,6 +58,26 @@ class ExpressionCheck {
   std::vector<Error>& problems_;
 };
 
+// "{expr}" in words to print must be one of the evidence.
+void check_marks(const Rule& rule, const std::string& place, std::vector<Error>& problems) {
+  const auto check = [&](const std::string& text, const std::string& where) {
+    for (size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+      const size_t dot = text.find('.', at), end = text.find('}', at);
+      if (end == std::string::npos || dot > end) continue;  // braces of code, not a mark
+      const std::string mark = text.substr(at + 1, end - at - 1);
+      if (std::find(rule.evidence.begin(), rule.evidence.end(), mark) != rule.evidence.end())
+        continue;
+      problems.push_back({fmt::format("{}: {}: expected an expression of `evidence`, found `{}`",
+                                      place, where, shorten(one_line(to_utf8(mark)), 60))});
+    }
+  };
+  check(rule.why, "/why");
+  for (size_t i = 0; i < rule.actions.size(); ++i) {
+    const Action& a = rule.actions[i];
+    check(a.set + " " + a.to + " " + a.note, fmt::format("/actions/{}", i));
+  }
+}
+
 }  // namespace
 
 Result<RuleChecker> RuleChecker::make() {
@@ -79,6 +101,7 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
   }
   for (size_t i = 0; i < rule.evidence.size(); ++i)
     expression.run(rule.evidence[i], fmt::format("{}: /evidence/{}", place, i));
+  check_marks(rule, place, problems);
   if (!rule.gain) return;
   expression.run(rule.gain->lo_share, place + ": /gain/lo_share");
   expression.run(rule.gain->hi_share, place + ": /gain/hi_share");

@@ -20,14 +20,14 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"analyze", "traces of one run: which wall, what it costs, what to do", run_analyze},
     {"report", "the report of a run.wsdb again, without the trace", run_report},
+    {"plan", "a run configuration, before anything runs: does it add up, does it fit", run_plan},
     {"explain", "why a rule fired, did not, or can not say", run_explain},
     {"rules", "list, show or check rules", run_rules},
     {"record", "run a command and record what it does on the GPU", run_record},
     {"doctor", "can this machine record, and what is in the way", run_doctor},
 };
 // Named in the plan of the program, not in this version.
-constexpr std::string_view kLaterVerbs[] = {"diff", "history", "plan", "attach",
-                                            "ctl",  "export",  "merge"};
+constexpr std::string_view kLaterVerbs[] = {"diff", "history", "attach", "ctl", "export", "merge"};
 
 int print_usage() {
   std::cout << "wallsight " << version() << ": names the wall a GPU training run is against\n\n"

@@ -121,20 +121,28 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
 
 Result<void> write_outputs(const Report& report, const std::vector<Output>& outputs,
                            bool all_rows) {
-  std::vector<Pending> files;
-  std::string for_stdout;
+  std::vector<RenderedOutput> rendered;
   for (const Output& o : outputs) {
     std::ostringstream text;
     o.format.render(report, {o.path.empty() && wants_color(STDOUT_FILENO), all_rows}, text);
+    rendered.push_back({o.path, text.str()});
+  }
+  return write_rendered(rendered);
+}
+
+Result<void> write_rendered(const std::vector<RenderedOutput>& outputs) {
+  std::vector<Pending> files;
+  std::string for_stdout;
+  for (const RenderedOutput& o : outputs) {
     if (o.path.empty()) {
-      for_stdout = text.str();
+      for_stdout = o.text;
       continue;
     }
     std::error_code ec;
     const fs::path real = fs::weakly_canonical(o.path, ec);  // a link keeps pointing to its file
     const std::string path = ec ? o.path : real.string();
     files.push_back({path, is_special(path) ? "" : fmt::format("{}.{}.tmp", path, getpid())});
-    auto ok = write_text(files.back().part.empty() ? path : files.back().part, text.str(), o.path);
+    auto ok = write_text(files.back().part.empty() ? path : files.back().part, o.text, o.path);
     if (!ok) {
       drop(files);
       return ok;

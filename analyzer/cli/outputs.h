@@ -23,6 +23,10 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
 
 // Renders everything first, then writes; a path that exists and is no file (a pipe, /dev/null) is
 // written in place.
+struct RenderedOutput {
+  std::string path, text;  // path "": stdout
+};
+Result<void> write_rendered(const std::vector<RenderedOutput>& outputs);
 Result<void> write_outputs(const Report& report, const std::vector<Output>& outputs, bool all_rows);
 
 }  // namespace ws::cli

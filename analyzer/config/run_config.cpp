@@ -47,6 +47,13 @@ std::optional<std::vector<std::string>> list(const RunConfig& config, std::strin
   return value_of<std::vector<std::string>>(config, key, KeyType::list);
 }
 
+void set_value(RunConfig& config, std::string_view key, ConfigValue value,
+               const std::string& place) {
+  const auto it = place_of(config, key);
+  if (it != config.entries.end() && it->key == key) config.entries.erase(it);
+  add_missing(config, key, std::move(value), place);
+}
+
 bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
                  const std::string& place) {
   const auto it = place_of(config, key);

@@ -79,6 +79,9 @@ std::vector<Finding> advice_for(const nlohmann::json& facts_json) {
   return std::move(*findings);
 }
 
+// A fault of the configuration is one whatever was recorded.
+bool on_configuration(const Rule& rule) { return rule.id.rfind("configuration/", 0) == 0; }
+
 std::string kind_for(const std::string& cause) {
   static const std::set<std::string> kInsufficient = {"only_warmup",   "too_few_steps",
                                                       "records_lost",  "graph_level_trace",
@@ -191,7 +194,7 @@ TEST_CASE("every cause has a rule that leads when all known levers are in use al
 
 TEST_CASE("no tuning is offered when the verdict is insufficient") {
   for (const Rule& rule : catalogue().rules) {
-    if (rule.phase == "data") continue;
+    if (rule.phase == "data" || on_configuration(rule)) continue;
     INFO(rule.id);
     const auto cases = cases_of(rule);
     for (const RuleCase& c : cases) {
@@ -213,16 +216,32 @@ TEST_CASE("tuning rules speak to every framework; data rules say how to record")
       CHECK(spoken.count("pytorch") + spoken.count("any") >= 1);
       continue;
     }
-    CHECK(spoken.count("megatron_lm") == 1);
+    CHECK(spoken.count("megatron_lm") + spoken.count("any") >= 1);
     CHECK(spoken.count("megatron_bridge") + spoken.count("any") >= 1);
     CHECK(spoken.count("pytorch") + spoken.count("any") >= 1);
     CHECK((!rule.safety.empty() || !rule.gain));
   }
 }
 
-TEST_CASE("families are the six folders, and the data family is the phase data") {
-  const std::set<std::string> families = {"data_quality", "fit",           "parallelism",
-                                          "memory",       "communication", "compute_host"};
+TEST_CASE("rules on the configuration read nothing else and say how bad it is") {
+  size_t count = 0;
+  for (const Rule& rule : catalogue().rules) {
+    INFO(rule.id);
+    CHECK(on_configuration(rule) == !rule.kind.empty());
+    if (!on_configuration(rule)) continue;
+    ++count;
+    CHECK(rule.when[0].sql == "cfg.given = 1");
+    CHECK(rule.causes.empty());
+    CHECK_FALSE(rule.gain);
+    for (const TableRef& t : rule.from)
+      CHECK((t.table == "fact_config" || t.table == "fact_layout"));
+  }
+  CHECK(count >= 60);
+}
+
+TEST_CASE("families are the folders, and the data family is the phase data") {
+  const std::set<std::string> families = {"data_quality",  "fit",          "parallelism",  "memory",
+                                          "communication", "compute_host", "configuration"};
   for (const Rule& rule : catalogue().rules) {
     INFO(rule.id);
     const std::string family = rule.id.substr(0, rule.id.find('/'));

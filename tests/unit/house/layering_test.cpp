@@ -21,12 +21,17 @@ const std::vector<LayerRow> kLayers = {
     {"analyzer/facts/", {"base/", "model/", "analysis/", "config/", "facts/"}},
     {"analyzer/advise/", {"base/", "facts/fact_db.h", "advise/"}},
     {"analyzer/report/", {"base/", "facts/fact_db.h", "advise/", "report/"}},
+    {"analyzer/plan/",
+     {"base/", "config/", "facts/fact_db.h", "facts/config_facts.h", "advise/", "report/",
+      "plan/"}},
     {"analyzer/cli/",
-     {"base/", "model/", "import/", "analysis/", "config/", "facts/", "advise/", "report/", "cli/"}},
+     {"base/", "model/", "import/", "analysis/", "config/", "facts/", "advise/", "report/", "plan/",
+      "cli/"}},
     {"collector/", {"collector/"}},
 };
-constexpr std::string_view kLayerNames[] = {"base/",  "model/",  "import/", "analysis/", "config/",
-                                            "facts/", "advise/", "report/", "cli/",      "collector/"};
+constexpr std::string_view kLayerNames[] = {"base/",   "model/", "import/",   "analysis/",
+                                            "config/", "facts/", "advise/",   "report/",
+                                            "plan/",   "cli/",   "collector/"};
 
 struct ExternalRow {
   std::string_view header;               // prefix of the include path
@@ -37,7 +42,7 @@ const std::vector<ExternalRow> kExternals = {
      {"analyzer/base/sqlite", "analyzer/import/nsys", "analyzer/facts/", "analyzer/advise/"}},
     {"nlohmann/",
      {"analyzer/analysis/kernel_classes.cpp", "analyzer/config/", "analyzer/advise/",
-      "analyzer/report/json"}},
+      "analyzer/report/json", "analyzer/plan/json.cpp"}},
     {"yaml-cpp/", {"analyzer/config/config_tree.cpp"}},
     {"simdjson", {"analyzer/import/kineto"}},
     {"zlib.h", {"analyzer/import/"}},

@@ -1,0 +1,197 @@
+// Tested by: plan_test.cpp, tests/checks/plan_recipes.py
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advise/evaluate.h"
+#include "advise/order.h"
+#include "facts/config_facts.h"
+#include "plan/plan.h"
+
+namespace ws {
+namespace {
+
+void put_grids(const Layout& l, Plan& plan) {
+  plan.grids.push_back({"attention",
+                        {{"TP", l.tp}, {"CP", l.cp}, {"PP", l.pp}},
+                        "DP",
+                        l.attention_product,
+                        l.gpus,
+                        l.gpus ? l.dp : std::nullopt});
+  if (l.experts)
+    plan.grids.push_back({"experts",
+                          {{"ETP", l.etp}, {"EP", l.ep}, {"PP", l.pp}},
+                          "EDP",
+                          l.expert_product,
+                          l.gpus,
+                          l.edp});
+  plan.min_gpus = l.min_gpus;
+  const int64_t attention = saturating_product(l.tp, l.cp);
+  plan.min_gpus_arithmetic =
+      l.experts ? fmt::format("PP {} x lcm(TP x CP {}, ETP x EP {}) = {}", l.pp, attention,
+                              saturating_product(l.etp, l.ep), l.min_gpus)
+                : fmt::format("PP {} x TP {} x CP {} = {}", l.pp, l.tp, l.cp, l.min_gpus);
+  plan.gpus = l.gpus;
+  plan.dp = l.dp;
+  plan.edp = l.edp;
+  plan.micro_batch = l.micro_batch;
+  plan.global_batch = l.global_batch;
+  plan.accumulation = l.accumulation;
+  plan.bubble_share = l.bubble_share;
+  plan.context.cp = l.cp;
+  plan.context.tp = l.tp;
+  plan.context.seq_len = l.seq_len;
+  plan.context.suggested = l.cp_suggested;
+  if (l.seq_len) plan.context.tokens_per_rank = *l.seq_len / saturating_product(l.tp, l.cp);
+}
+
+std::optional<PlanMemory> memory_of(const ConfigStudy& study) {
+  if (!study.memory) return std::nullopt;
+  const MemoryEstimate& m = *study.memory;
+  PlanMemory out;
+  out.rank = m.worst;
+  out.parts = m.ranks[m.worst].parts;
+  for (const RankMemory& r : m.ranks) out.rank_totals.push_back(r.total_bytes);
+  out.total_bytes = m.ranks[m.worst].total_bytes;
+  out.uncertainty_bytes = m.uncertainty_bytes;
+  if (study.platform != nullptr) {
+    out.capacity_bytes = study.platform->memory_bytes;
+    out.capacity_of = study.platform->key;
+  }
+  out.assumed = m.assumed;
+  out.excluded = m.excluded;
+  return out;
+}
+
+std::optional<PlanNearest> nearest_of(const RunConfig& config, const Layout& l,
+                                      const std::string& platform, const KnownRuns& known) {
+  const KnownRun* run = nearest_run(config, l, platform, known);
+  if (run == nullptr) return std::nullopt;
+  PlanNearest out{*run, {}};
+  const auto differs = [&](const char* name, int64_t there, std::optional<int64_t> here) {
+    if (here && *here != there)
+      out.differences.push_back(fmt::format("{} {} there, {} here", name, there, *here));
+  };
+  differs("GPUs", run->gpus, l.gpus);
+  differs("sequence", run->seq_len, l.seq_len);
+  differs("TP", run->tp, l.tp);
+  differs("CP", run->cp, l.cp);
+  differs("EP", run->ep, l.ep);
+  differs("ETP", run->etp, l.etp);
+  differs("PP", run->pp, l.pp);
+  differs("VPP", run->vpp, l.vpp.value_or(1));
+  if (!platform.empty() && run->platform != platform)
+    out.differences.push_back(run->platform + " there, " + platform + " here");
+  return out;
+}
+
+// "0.14" < "0.16": by the numbers between the dots.
+bool version_below(const std::string& version, int major, int minor) {
+  int found_major = 0, found_minor = 0;
+  if (std::sscanf(version.c_str(), "%d.%d", &found_major, &found_minor) != 2) return false;
+  return std::pair(found_major, found_minor) < std::pair(major, minor);
+}
+
+// One GPU can play any rank of a job that exchanges nothing: memory is real, times are not.
+// source: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later)
+std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
+  const std::string framework = text(config, "framework").value_or("megatron_lm");
+  if (framework == "megatron_bridge") {
+    return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +
+            (l.accumulation ? fmt::format("{}", *l.accumulation) : std::string("GA")) + ")"};
+  }
+  if (framework == "pytorch")
+    return {"plain PyTorch has no dry run of a layout: start with the fewest GPUs it allows"};
+  if (version_below(text(config, "framework_version").value_or(""), 0, 16))
+    return {"--fake-process-group exists from Megatron Core 0.16 on"};
+  const int64_t world = l.gpus.value_or(l.min_gpus);
+  std::string more = " --fake-process-group";
+  if (l.experts) more += " --moe-token-dispatcher-type alltoall";
+  std::vector<std::string> out;
+  std::vector<int64_t> stages = {0};
+  if (l.pp > 2) stages.push_back(l.pp / 2);
+  if (l.pp > 1) stages.push_back(l.pp - 1);
+  for (const int64_t p : stages)
+    out.push_back(fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world,
+                              world / l.pp * p, more));
+  return out;
+}
+
+bool reads_configuration_only(const Rule& rule) {
+  return std::all_of(rule.from.begin(), rule.from.end(), [](const TableRef& t) {
+    return t.table == "fact_config" || t.table == "fact_layout";
+  });
+}
+
+Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rules) {
+  RuleSet asked;
+  for (const Rule& r : rules.rules)
+    if (reads_configuration_only(r)) asked.rules.push_back(r);
+  const RuleSandbox sandbox(facts);
+  std::vector<Finding> all;
+  for (const Rule& r : asked.rules) {
+    auto finding = evaluate(sandbox, r);
+    if (!finding) return finding.error();
+    all.push_back(std::move(*finding));
+  }
+  std::vector<Finding> out;
+  for (Finding& f : order_findings(std::move(all), asked, {}))
+    if (f.status == FindingStatus::fires) out.push_back(std::move(f));
+  // What stops the job comes before what makes it slow.
+  const auto severity = [](const Finding& f) {
+    return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
+  };
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const Finding& a, const Finding& b) { return severity(a) < severity(b); });
+  return out;
+}
+
+void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
+  plan.notes = config.notes;
+  if (!study.layout.gpus)
+    plan.notes.emplace_back("gpus is not given: neither grid can be checked (--gpus N)");
+  if (study.platform == nullptr)
+    plan.notes.emplace_back(
+        "the platform is not known: no capacity to compare with (--platform P)");
+  for (const std::string& l : study.limits) plan.notes.push_back(l);
+  if (!study.layout.assumed.empty()) {
+    plan.notes.push_back(fmt::format("not given, taken as 1{}: {}",
+                                     study.layout.etp > 1 ? " (etp as tp)" : "",
+                                     fmt::join(study.layout.assumed, ", ")));
+  }
+  if (config.unknown.empty()) return;
+  std::string names;
+  for (const UnknownSetting& u : config.unknown) names += (names.empty() ? "" : ", ") + u.name;
+  plan.notes.push_back(
+      fmt::format("settings that no rule reads ({}): {}", config.unknown.size(), names));
+}
+
+}  // namespace
+
+Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, const KnownRuns& known,
+                        const RuleSet& rules) {
+  const ConfigStudy study = study_config(config, platforms, nullptr);
+  Plan out;
+  out.source = config.source;
+  out.format = config.format;
+  out.framework = text(config, "framework").value_or("");
+  if (study.platform != nullptr) {
+    out.platform = study.platform->key;
+    out.profile_first = study.platform->profile_first;
+  }
+  for (const ConfigEntry& e : config.entries) out.config.emplace_back(e.key, shown_value(e.value));
+  put_grids(study.layout, out);
+  out.memory = memory_of(study);
+  out.flops_per_token = study.flops_per_token;
+  out.nearest = nearest_of(config, study.layout, out.platform, known);
+  out.dry_run = dry_run(config, study.layout);
+  const auto facts = config_facts(config, study);
+  if (!facts) return facts.error();
+  auto findings = findings_of(*facts, rules);
+  if (!findings) return findings.error();
+  out.findings = std::move(*findings);
+  put_notes(config, study, out);
+  return out;
+}
+
+}  // namespace ws

@@ -1,0 +1,68 @@
+#pragma once
+// Plan: what can be said of a run before anything has run. Plain values; renderers only format.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "advise/finding.h"
+#include "advise/rule.h"
+#include "base/result.h"
+#include "config/config_study.h"
+#include "config/known_runs.h"
+
+namespace ws {
+
+struct PlanGrid {
+  std::string name;                                    // attention, experts
+  std::vector<std::pair<std::string, int64_t>> sizes;  // TP CP PP, or ETP EP PP
+  std::string rest_name;                               // DP, EDP
+  int64_t product = 1;
+  std::optional<int64_t> world, rest;  // rest: world / product, whole numbers only
+};
+
+struct PlanContext {
+  std::optional<int64_t> seq_len, tokens_per_rank, suggested;
+  int64_t cp = 1, tp = 1;
+};
+
+struct PlanMemory {
+  std::vector<MemoryPart> parts;  // of the fullest pipeline rank
+  size_t rank = 0;
+  std::vector<int64_t> rank_totals;
+  int64_t total_bytes = 0, uncertainty_bytes = 0;
+  std::optional<int64_t> capacity_bytes;
+  std::string capacity_of;  // "h100"
+  std::vector<std::string> assumed, excluded;
+};
+
+struct PlanNearest {
+  KnownRun run;
+  std::vector<std::string> differences;  // "CP 32 there, 16 here"
+};
+
+struct Plan {
+  std::string source, format, platform, framework;
+  std::vector<std::pair<std::string, std::string>> config;  // every key with its value
+  std::vector<PlanGrid> grids;
+  int64_t min_gpus = 1;
+  std::string min_gpus_arithmetic;  // "PP 8 x lcm(TP x CP 32, ETP x EP 32) = 256"
+  PlanContext context;
+  std::optional<int64_t> gpus, dp, edp, accumulation, micro_batch, global_batch;
+  std::optional<double> bubble_share;
+  std::optional<PlanMemory> memory;
+  std::optional<double> flops_per_token;
+  std::optional<PlanNearest> nearest;
+  std::vector<std::string> dry_run;  // lines to type, or why there are none
+  std::string profile_first;
+  std::vector<Finding> findings;  // what fires, in the order in which to act
+  std::vector<std::string> notes;
+};
+
+// `platforms` must outlive the call only. Rules that read more than the configuration are not
+// asked.
+Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, const KnownRuns& known,
+                        const RuleSet& rules);
+
+}  // namespace ws

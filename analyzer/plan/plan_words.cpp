@@ -1,0 +1,79 @@
+// Tested by: plan_test.cpp
+#include <fmt/format.h>
+
+#include "plan/render_plan.h"
+
+namespace ws {
+
+Result<PlanFormat> find_plan_format(std::string_view name) {
+  static constexpr PlanFormat kFormats[] = {
+      {"text", render_plan_text}, {"md", render_plan_markdown}, {"json", render_plan_json}};
+  for (const PlanFormat& f : kFormats)
+    if (f.name == name) return f;
+  return Error{fmt::format("--report: expected one of text md json, found '{}'", name)};
+}
+
+std::string grid_arithmetic(const PlanGrid& grid) {
+  std::string out;
+  for (const auto& [name, size] : grid.sizes)
+    out += fmt::format("{}{} {}", out.empty() ? "" : " x ", name, size);
+  out += fmt::format(" = {}", grid.product);
+  if (!grid.world) return out;
+  if (grid.rest)
+    return out + fmt::format("; {} GPUs / {} = {} {}", *grid.world, grid.product, grid.rest_name,
+                             *grid.rest);
+  return out + fmt::format("; {} GPUs are no multiple of it", *grid.world);
+}
+
+std::string_view kind_words(const Finding& finding) {
+  if (finding.kind == "error") return "does not work";
+  return finding.kind == "silent" ? "does something else" : "could be better";
+}
+
+std::string fix_words(const Action& action) {
+  std::string out = action.set;
+  if (!action.to.empty()) {
+    const bool assigned = action.framework == "megatron_bridge" || action.framework == "env";
+    out += (assigned ? " = " : action.set.rfind("--", 0) == 0 ? " " : ": ") + action.to;
+  }
+  if (!action.note.empty()) out += " (" + action.note + ")";
+  return out;
+}
+
+std::string context_words(const PlanContext& c) {
+  if (!c.seq_len || !c.suggested) return "sequence length not given";
+  return fmt::format(
+      "CP {}: {} tokens per rank of a sequence of {}; first guess sequence / 4096 over TP {} = {}",
+      c.cp, c.tokens_per_rank.value_or(0), *c.seq_len, c.tp, *c.suggested);
+}
+
+std::string batch_words(const Plan& p) {
+  if (!p.dp || !p.micro_batch || !p.global_batch)
+    return "micro-batch, global batch or DP not known";
+  if (!p.accumulation)
+    return fmt::format("global batch {} / (micro-batch {} x DP {}) is no whole number",
+                       *p.global_batch, *p.micro_batch, *p.dp);
+  std::string out =
+      fmt::format("global batch {} / (micro-batch {} x DP {}) = {} micro-batches per step",
+                  *p.global_batch, *p.micro_batch, *p.dp, *p.accumulation);
+  if (p.bubble_share)
+    out += fmt::format("; pipeline bubble {:.1f} % of the ideal step", 100 * *p.bubble_share);
+  return out;
+}
+
+std::vector<std::string> nearest_words(const PlanNearest& n) {
+  const KnownRun& r = n.run;
+  std::vector<std::string> out = {
+      fmt::format("{} on {} x {}: sequence {}, TP {} CP {} EP {} ETP {} PP {} VPP {}, {}, {}",
+                  r.name, r.gpus, r.platform, r.seq_len, r.tp, r.cp, r.ep, r.etp, r.pp, r.vpp,
+                  r.precision, r.dispatcher),
+      fmt::format("recompute {}; graphs {}; {} TFLOPS per GPU", r.recompute, r.graphs,
+                  r.tflops_per_gpu),
+      n.differences.empty() ? "the same layout"
+                            : fmt::format("differs: {}", fmt::join(n.differences, "; ")),
+      fmt::format("source: {}", r.source)};
+  if (!r.note.empty()) out.push_back("note: " + r.note);
+  return out;
+}
+
+}  // namespace ws

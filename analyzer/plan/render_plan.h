@@ -1,0 +1,29 @@
+#pragma once
+// The plan in the formats of reports: text, md, json (schemas/plan.schema.json).
+#include <ostream>
+#include <string_view>
+
+#include "plan/plan.h"
+
+namespace ws {
+
+struct PlanFormat {
+  std::string_view name;
+  void (*render)(const Plan&, std::ostream&);
+};
+
+void render_plan_text(const Plan& plan, std::ostream& out);
+void render_plan_markdown(const Plan& plan, std::ostream& out);
+void render_plan_json(const Plan& plan, std::ostream& out);
+
+Result<PlanFormat> find_plan_format(std::string_view name);
+
+// Shared by the renderers: "TP 1 x CP 32 x PP 8 = 256, DP 1", and what a finding is.
+std::string grid_arithmetic(const PlanGrid& grid);
+std::string_view kind_words(const Finding& finding);
+std::string fix_words(const Action& action);
+std::string context_words(const PlanContext& context);
+std::string batch_words(const Plan& plan);
+std::vector<std::string> nearest_words(const PlanNearest& nearest);
+
+}  // namespace ws

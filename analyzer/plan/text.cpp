@@ -1,0 +1,116 @@
+// Tested by: plan_test.cpp, tests/golden
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/render_plan.h"
+#include "report/escape.h"
+#include "report/layout.h"
+#include "report/numbers.h"
+
+namespace ws {
+namespace {
+
+void section(std::ostream& out, const char* name) { out << "\n" << name << "\n"; }
+void line(std::ostream& out, const std::string& label, const std::string& text) {
+  out << hanging("  " + pad_right(label, 15) + " ", escape_text(text));
+}
+
+void header(const Plan& p, std::ostream& out) {
+  std::string what = p.gpus ? fmt::format("{} GPUs", *p.gpus) : "GPUs not given";
+  if (!p.platform.empty()) what += ", " + p.platform;
+  if (!p.framework.empty()) what += ", " + p.framework;
+  out << hanging("wallsight plan  ",
+                 escape_text(fmt::format("{} ({})  {}", p.source, p.format, what)));
+  size_t errors = 0, silent = 0;
+  for (const Finding& f : p.findings) {
+    errors += f.kind == "error";
+    silent += f.kind == "silent";
+  }
+  out << "\nRESULT    "
+      << (errors > 0   ? fmt::format("{} that does not work", errors)
+          : silent > 0 ? std::string("adds up; see what it does without saying so")
+                       : std::string("adds up"))
+      << fmt::format(", smallest job {} GPUs\n", p.min_gpus);
+}
+
+void layout(const Plan& p, std::ostream& out) {
+  section(out, "LAYOUT");
+  for (const PlanGrid& g : p.grids) line(out, g.name, grid_arithmetic(g));
+  line(out, "smallest job", p.min_gpus_arithmetic);
+  line(out, "batch", batch_words(p));
+  line(out, "context", context_words(p.context));
+}
+
+void memory(const Plan& p, std::ostream& out) {
+  if (!p.memory) return;
+  const PlanMemory& m = *p.memory;
+  section(out, "MEMORY PER GPU   estimate by formula, of the fullest pipeline rank");
+  size_t width = 10;
+  for (const MemoryPart& part : m.parts) width = std::max(width, width_of(part.name));
+  for (const MemoryPart& part : m.parts)
+    out << hanging(
+        "  " + pad_right(part.name, width) + "  " + pad_left(bytes_text(part.bytes), 10) + "  ",
+        part.formula);
+  std::string total =
+      fmt::format("{} +- {}", bytes_text(m.total_bytes), bytes_text(m.uncertainty_bytes));
+  if (m.capacity_bytes)
+    total += fmt::format(
+        ", {:.0f} % of {} ({})",
+        100.0 * static_cast<double>(m.total_bytes) / static_cast<double>(*m.capacity_bytes),
+        bytes_text(*m.capacity_bytes), m.capacity_of);
+  line(out, "total", total + fmt::format("; pipeline rank {}", m.rank));
+  if (!m.assumed.empty()) line(out, "assumed", fmt::format("{}", fmt::join(m.assumed, "; ")));
+  line(out, "not in it", fmt::format("{}", fmt::join(m.excluded, "; ")));
+  std::vector<std::string> sources;
+  for (const MemoryPart& part : m.parts)
+    if (std::find(sources.begin(), sources.end(), part.source) == sources.end())
+      sources.push_back(part.source);
+  for (const std::string& s : sources) line(out, "source", s);
+}
+
+void findings(const Plan& p, std::ostream& out) {
+  section(out, "DO FIRST");
+  if (p.findings.empty()) out << "  nothing found\n";
+  int number = 0;
+  for (const Finding& f : p.findings) {
+    out << hanging(fmt::format("  {:<2} ", ++number),
+                   escape_text(fmt::format("{}  [{}]", f.title, kind_words(f))));
+    for (const Action& a : f.actions)
+      out << hanging("     " + pad_right(a.framework, 15) + " ", escape_text(fix_words(a)));
+    out << hanging("     because         ", escape_text(f.why));
+    std::string values;
+    for (const EvidenceValue& e : f.evidence)
+      if (e.value != "unknown")
+        values += fmt::format("{}{} {}", values.empty() ? "" : ", ",
+                              e.expression.substr(e.expression.find('.') + 1), e.value);
+    if (!values.empty()) out << hanging("     here            ", escape_text(values));
+    for (const std::string& s : f.published)
+      out << hanging("     published       ", escape_text(s));
+    for (const std::string& s : f.pitfalls) out << hanging("     watch           ", escape_text(s));
+    out << hanging("     source          ",
+                   escape_text(fmt::format("{}", fmt::join(f.sources, "; "))));
+  }
+}
+
+}  // namespace
+
+void render_plan_text(const Plan& p, std::ostream& out) {
+  header(p, out);
+  layout(p, out);
+  memory(p, out);
+  findings(p, out);
+  if (p.nearest) {
+    section(out, "NEAREST PUBLISHED RUN");
+    for (const std::string& s : nearest_words(*p.nearest)) out << hanging("  ", escape_text(s));
+  }
+  section(out, "NEXT");
+  for (const std::string& s : p.dry_run) line(out, "dry run", s);
+  if (!p.profile_first.empty()) line(out, "profile first", p.profile_first);
+  if (p.notes.empty()) return;
+  section(out, "WHAT LIMITS THIS PLAN");
+  for (const std::string& n : p.notes) out << hanging("  ", shorten(escape_text(n), 600));
+}
+
+}  // namespace ws
