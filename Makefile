@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
 
-.PHONY: help build demo test bench fuzz format check check-arm install deb
+.PHONY: help build demo test bench fuzz manual format check check-arm install deb
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -40,6 +40,11 @@ fuzz:
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	tests/fuzz/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
+
+## make manual     build/rules_manual.md: every rule with its conditions, actions and sources
+manual:
+	@mkdir -p build
+	python3 scripts/rules_manual.py build/rules_manual.md
 
 ## make format     clang-format over the whole tree
 format:

@@ -78,20 +78,21 @@ class PartList {
   explicit PartList(const Choices& c) : c_(c) {}
   void add(const char* name, std::string formula, double dense, double moe,
            std::vector<std::string_view> recompute, std::string_view offload) {
+    std::string remark;
     for (const std::string_view module : recompute) {
       if (!holds(c_.recomputed, module)) continue;
       const bool experts_only =
           module == "moe" || module == "shared_experts" || module == "moe_act";
       if (!experts_only) dense = 0;
       if (module != "mlp") moe = 0;
-      formula += fmt::format("; recomputed ({})", module);
+      remark += fmt::format("; recomputed ({})", module);
       break;
     }
     if (!offload.empty() && holds(c_.offloaded, offload)) {
       dense = moe = 0;
-      formula += fmt::format("; offloaded ({})", offload);
+      remark += fmt::format("; offloaded ({})", offload);
     }
-    parts.push_back({name, std::move(formula), dense, moe});
+    parts.push_back({name, std::move(formula), std::move(remark), dense, moe});
   }
   std::vector<ActivationPart> parts;
 
@@ -225,8 +226,8 @@ void add_activations(RankMemory& rank, const ActivationRules& rules, const InFli
                           : p.moe_bytes == 0 && p.dense_bytes > 0 ? dense
                                                                   : dense + moe;
     put(p.name,
-        fmt::format("{} per token x {:.0f} tokens x {:.1f} layers in flight", p.formula,
-                    rules.tokens, layers),
+        fmt::format("{} x {:.0f} tokens x {:.1f} layers in flight{}", p.formula, rules.tokens,
+                    layers, p.remark),
         bytes);
   }
   if (in_flight.loss)

@@ -9,7 +9,7 @@
 namespace ws {
 
 struct ActivationPart {
-  std::string name, formula;
+  std::string name, formula, remark;      // remark: "; recomputed (moe_act)"
   double dense_bytes = 0, moe_bytes = 0;  // per token, in a layer of that kind, on one GPU
 };
 

@@ -110,6 +110,7 @@ void add_state(RankMemory& rank, const StateBytes& b, const Parameters& p) {
                                  bytes, shard)
                    : fmt::format("{:.3f}e9 parameters x {:g} B", parameters / 1e9, bytes),
          source, whole_bytes(parameters * bytes / shard)});
+    if (bytes == 0) rank.parts.back().formula += "; on the host";
   };
   const char* kDense = "attention, dense layers, embedding";
   const char* kExperts = "routed experts";

@@ -42,7 +42,8 @@ std::optional<bool> boolean(const RunConfig& config, std::string_view key);
 std::optional<std::string> text(const RunConfig& config, std::string_view key);
 std::optional<std::vector<std::string>> list(const RunConfig& config, std::string_view key);
 // Replaces or adds a value.
-void set_value(RunConfig& config, std::string_view key, ConfigValue value, const std::string& place);
+void set_value(RunConfig& config, std::string_view key, ConfigValue value,
+               const std::string& place);
 // Adds a value for a key that has none yet; false: it had one.
 bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
                  const std::string& place);

@@ -48,11 +48,20 @@ void memory(const Plan& p, std::ostream& out) {
   const PlanMemory& m = *p.memory;
   section(out, "MEMORY PER GPU   estimate by formula, of the fullest pipeline rank");
   size_t width = 10;
+  std::string nothing;
   for (const MemoryPart& part : m.parts) width = std::max(width, width_of(part.name));
-  for (const MemoryPart& part : m.parts)
+  for (const MemoryPart& part : m.parts) {
+    if (part.bytes == 0) {
+      const size_t remark = part.formula.find("; ");
+      nothing += (nothing.empty() ? "" : "; ") + part.name;
+      if (remark != std::string::npos) nothing += ": " + part.formula.substr(remark + 2);
+      continue;
+    }
     out << hanging(
         "  " + pad_right(part.name, width) + "  " + pad_left(bytes_text(part.bytes), 10) + "  ",
         part.formula);
+  }
+  if (!nothing.empty()) line(out, "nothing kept", nothing);
   std::string total =
       fmt::format("{} +- {}", bytes_text(m.total_bytes), bytes_text(m.uncertainty_bytes));
   if (m.capacity_bytes)

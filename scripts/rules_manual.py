@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The manual page of all rules, in Markdown, from the rule files: rules_manual.py [OUTPUT.md]"""
+import json
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FRAMEWORKS = {"megatron_lm": "Megatron-LM", "megatron_bridge": "Megatron Bridge", "pytorch": "PyTorch", "env": "environment", "any": "any", "nsys": "nsys"}
+KINDS = {"error": "does not work", "silent": "does something else", "advice": "could be better"}
+
+
+def text(s):
+    return s.replace("|", "\\|").replace("<", "&lt;")
+
+
+def entry(rule):
+    out = ["### `%s`" % rule["id"], "", "%s." % text(rule["title"]), ""]
+    facts = ["phase %s" % rule["phase"], "wall %s" % (rule["wall"] or "none")]
+    if rule.get("kind"):
+        facts.append(KINDS[rule["kind"]])
+    if rule["causes"]:
+        facts.append("answers " + ", ".join(rule["causes"]))
+    out.append("- " + "; ".join(facts))
+    out += ["- when `%s`" % clause for clause in rule["when"]]
+    for a in rule["actions"]:
+        words = a["set"] + (" -> " + a["to"] if a.get("to") else "") + (" (%s)" % a["note"] if a.get("note") else "")
+        out.append("- %s: `%s`" % (FRAMEWORKS[a["framework"]], words.replace("`", "'")))
+    out.append("- why: %s" % text(rule["why"]))
+    out += ["- published: %s" % text(s) for s in rule.get("published", [])]
+    out += ["- watch: %s" % text(s) for s in rule["pitfalls"]]
+    for name in ("after", "conflicts"):
+        if rule.get(name):
+            out.append("- %s: %s" % (name, ", ".join("`%s`" % i for i in rule[name])))
+    out.append("- source: %s" % text("; ".join(rule["sources"])))
+    return out + [""]
+
+
+def manual():
+    folder = os.path.join(ROOT, "rules")
+    out = ["# The rules", "", "Made by `scripts/rules_manual.py` from the rule files. A rule fires when all its conditions hold.", ""]
+    for family in sorted(d for d in os.listdir(folder) if os.path.isdir(os.path.join(folder, d))):
+        out += ["## %s" % family, ""]
+        for name in sorted(os.listdir(os.path.join(folder, family))):
+            if name.endswith(".json") and not name.endswith(".cases.json"):
+                with open(os.path.join(folder, family, name), encoding="utf-8") as f:
+                    out += entry(json.load(f))
+    return "\n".join(out)
+
+
+def main():
+    made = manual()
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], "w", encoding="utf-8") as f:
+            f.write(made)
+    else:
+        sys.stdout.write(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""The manual page has an entry for every rule, with its conditions: rules_manual_check.py CHECKOUT"""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+root = sys.argv[1]
+page = subprocess.run([sys.executable, os.path.join(root, "scripts", "rules_manual.py")], capture_output=True, text=True, check=True).stdout
+rules = [p for p in glob.glob(os.path.join(root, "rules", "*", "*.json")) if not p.endswith(".cases.json")]
+wrong = []
+for path in rules:
+    with open(path, encoding="utf-8") as f:
+        rule = json.load(f)
+    if page.count("### `%s`\n" % rule["id"]) != 1 or any("when `%s`" % clause not in page for clause in rule["when"]):
+        wrong.append(rule["id"])
+print("%d rules, %d entries" % (len(rules), page.count("\n### ")))
+print("\n".join(wrong))
+sys.exit(1 if wrong or len(rules) < 60 or len(rules) != page.count("\n### ") else 0)

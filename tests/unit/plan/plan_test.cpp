@@ -1,0 +1,189 @@
+// The plan of the published long-context layouts and of broken ones, in every format.
+#include "plan/plan.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "config/read_config.h"
+#include "plan/render_plan.h"
+#include "support/catch.h"
+#include "unit/house/source_tree.h"
+
+namespace ws {
+namespace {
+
+const std::string kRoot = WS_SOURCE_DIR;
+
+template <class T>
+T value_of(Result<T> r) {
+  if (!r) FAIL(r.error().message);
+  return std::move(*r);
+}
+
+Plan plan_of(const std::string& text, const std::string& name = "run.yaml") {
+  static const Platforms platforms = value_of(Platforms::load(kRoot + "/rules/platforms.json"));
+  static const KnownRuns known = value_of(load_known_runs(kRoot + "/rules/configurations.json"));
+  static const RuleSet rules = value_of(load_rules({kRoot + "/rules"}));
+  RunConfig config = value_of(read_config(text, name));
+  add_model_sizes(config, known);
+  return value_of(build_plan(config, platforms, known, rules));
+}
+
+Plan sample(const std::string& name) {
+  return plan_of(house::read_text(kRoot + "/samples/config/" + name), name);
+}
+
+const Finding* find(const Plan& plan, const std::string& rule) {
+  for (const Finding& f : plan.findings)
+    if (f.rule == rule) return &f;
+  return nullptr;
+}
+
+size_t errors(const Plan& plan) {
+  size_t n = 0;
+  for (const Finding& f : plan.findings) n += f.kind == "error";
+  return n;
+}
+
+std::string rendered(const Plan& plan, const char* format) {
+  std::ostringstream out;
+  value_of(find_plan_format(format)).render(plan, out);
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("plan: the published long-context layouts, 256, 512 and 128 GPUs") {
+  const Plan a = sample("deepseek_v3_128k_h100.yaml");
+  CHECK(a.min_gpus == 256);
+  CHECK(a.dp == 1);
+  CHECK(a.edp == 1);
+  CHECK(a.min_gpus_arithmetic == "PP 8 x lcm(TP x CP 32, ETP x EP 32) = 256");
+  CHECK(a.context.suggested == 32);
+  const Plan b = sample("deepseek_v3_256k_h100.yaml");
+  CHECK(b.min_gpus == 512);
+  CHECK(b.dp == 1);
+  CHECK(b.edp == 2);
+  const Plan c = plan_of(house::read_text(kRoot + "/samples/config/qwen3_235b_128k_gb200.yaml") +
+                         "gpus: 128\nplatform: gb200\n");
+  CHECK(c.min_gpus == 128);
+  CHECK(c.dp == 2);
+  CHECK(c.edp == 1);
+  CHECK(c.accumulation == 512);
+}
+
+TEST_CASE("plan: recompute names that circulate are corrected, and nothing else is an error") {
+  const Plan a = sample("deepseek_v3_128k_h100.yaml");
+  const Finding* names = find(a, "configuration/recompute_names");
+  REQUIRE(names != nullptr);
+  CHECK(names->actions[0].set == "--recompute-modules");
+  CHECK(names->actions[0].to == "mla_up_proj layernorm moe mlp");
+  CHECK(find(a, "configuration/recompute_whole_moe") != nullptr);
+  CHECK(find(a, "configuration/data_parallel_exhausted") != nullptr);
+  const Plan c = sample("qwen3_235b_128k_gb200.yaml");
+  REQUIRE(find(c, "configuration/recompute_names") != nullptr);
+  CHECK(find(c, "configuration/recompute_names")->actions[0].to == "moe_act layernorm");
+  CHECK(errors(c) == 1);
+}
+
+TEST_CASE("plan: a layout that does not divide says what would") {
+  const Plan p =
+      plan_of("gpus: 64\ntp: 1\ncp: 1\npp: 8\nep: 32\netp: 1\nglobal_batch: 100\nmicro_batch: 1\n");
+  const Finding* grid = find(p, "configuration/expert_grid");
+  REQUIRE(grid != nullptr);
+  CHECK(grid->kind == "error");
+  CHECK(grid->actions[0].to == "a multiple of 256, at least 256");
+  CHECK(find(p, "configuration/attention_grid") == nullptr);
+  REQUIRE(find(p, "configuration/global_batch") != nullptr);
+  CHECK(find(p, "configuration/global_batch")->actions[0].to == "a multiple of 8");
+  CHECK(p.dp == 8);
+  CHECK_FALSE(p.edp);
+  CHECK(grid_arithmetic(p.grids[1]) == "ETP 1 x EP 32 x PP 8 = 256; 64 GPUs are no multiple of it");
+}
+
+TEST_CASE("plan: errors stand before what is silent, and that before advice") {
+  const Plan p = sample("mixtral_megatron_lm.sh");
+  int last = 0;
+  for (const Finding& f : p.findings) {
+    const int kind = f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
+    CHECK(kind >= last);
+    last = kind;
+  }
+  CHECK(find(p, "configuration/expert_tensor_parallel_unset") != nullptr);
+  CHECK(find(p, "configuration/full_recompute") != nullptr);
+  const Plan dump = sample("argument_dump.log");
+  CHECK(find(dump, "configuration/flex_backend_unused") != nullptr);
+  CHECK(find(dump, "configuration/router_precision") != nullptr);
+}
+
+TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
+  const Plan a = sample("deepseek_v3_128k_h100.yaml");
+  REQUIRE(a.memory);
+  CHECK(a.memory->rank_totals.size() == 8);
+  CHECK(a.memory->capacity_bytes == 80'000'000'000);
+  int64_t sum = 0;
+  for (const MemoryPart& part : a.memory->parts) {
+    sum += part.bytes;
+    CHECK_FALSE(part.formula.empty());
+    CHECK_FALSE(part.source.empty());
+  }
+  CHECK(sum == a.memory->total_bytes);
+  REQUIRE(a.nearest);
+  CHECK(a.nearest->run.seq_len == 131072);
+  CHECK(a.nearest->differences.empty());
+  REQUIRE(a.dry_run.size() == 3);
+  CHECK(a.dry_run[1] ==
+        "WORLD_SIZE=256 RANK=128 python pretrain_gpt.py ARGUMENTS --fake-process-group "
+        "--moe-token-dispatcher-type alltoall");
+  CHECK(a.profile_first.find("communication") != std::string::npos);
+  CHECK(sample("qwen3_235b_128k_gb200.yaml").dry_run[0].find("estimate_training_memory") !=
+        std::string::npos);
+  CHECK(plan_of("framework: megatron_lm\nframework_version: 0.14\ntp: 1\n").dry_run[0] ==
+        "--fake-process-group exists from Megatron Core 0.16 on");
+  CHECK(plan_of("framework: megatron_lm\nframework_version: 0.16\ntp: 1\n")
+            .dry_run[0]
+            .find("--fake-process-group") != std::string::npos);
+  CHECK(sample("llama3_8b_torchtitan.toml").dry_run[0].find("plain PyTorch") == 0);
+}
+
+TEST_CASE("plan: missing keys limit it and are notes") {
+  const Plan p = plan_of("tp: 2\nnum_experts: 8\n");
+  CHECK_FALSE(p.memory);
+  CHECK_FALSE(p.dp);
+  const std::string text = rendered(p, "text");
+  CHECK(text.find("gpus is not given") != std::string::npos);
+  CHECK(text.find("memory estimate: needs") != std::string::npos);
+  CHECK(text.find("not given, taken as 1 (etp as tp): pp, cp, ep, etp") != std::string::npos);
+}
+
+TEST_CASE("plan: the formats say the same, JSON is the contract") {
+  const Plan a = sample("deepseek_v3_256k_h100.yaml");
+  const auto json = nlohmann::json::parse(rendered(a, "json"));
+  CHECK(json["schema"] == 1);
+  CHECK(json["min_gpus"] == 512);
+  CHECK(json["grids"][1]["sizes"]["EDP"] == 2);
+  CHECK(json["memory"]["total_bytes"] == a.memory->total_bytes);
+  CHECK(json["config"]["cp"] == "64");
+  CHECK(json["findings"].size() == a.findings.size());
+  for (const char* format : {"text", "md"}) {
+    const std::string text = rendered(a, format);
+    INFO(format);
+    CHECK(text.find("PP 8 x lcm") != std::string::npos);
+    for (const Finding& f : a.findings)
+      CHECK(text.find(f.title.substr(0, 20)) != std::string::npos);
+  }
+  CHECK_FALSE(find_plan_format("html"));
+}
+
+TEST_CASE("plan: hostile names are escaped everywhere") {
+  const Plan p =
+      plan_of("tp: 2\n\"<script>\\e[31m|`x`\": 1\nmodel: \"a<b>\\e[0m\"\n", "evil<b>.yaml");
+  for (const char* format : {"text", "md", "json"}) {
+    const std::string text = rendered(p, format);
+    INFO(text);
+    CHECK(text.find('\x1b') == std::string::npos);
+    if (std::string(format) == "md") CHECK(text.find("<script>") == std::string::npos);
+  }
+}
+
+}  // namespace ws
