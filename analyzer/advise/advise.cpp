@@ -44,6 +44,13 @@ void use_what_if(const Rule& rule, const std::map<std::string, Saved>& saved, Fi
   finding.gain_basis = "what_if";
 }
 
+// Of Megatron Core; that of another framework says nothing of its flags.
+std::string framework_version(const FactDb& facts) {
+  auto row = facts.db().prepare(
+      "SELECT framework_version FROM fact_config WHERE framework IS NOT 'pytorch'");
+  return row && row->step() ? std::string(row->text(0)) : std::string();
+}
+
 }  // namespace
 
 Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
@@ -51,6 +58,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   if (!verdict) return verdict.error();
   const auto what_ifs = read_what_ifs(facts);
   if (!what_ifs) return what_ifs.error();
+  const std::string version = framework_version(facts);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
   findings.reserve(rules.rules.size());
@@ -60,7 +68,9 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
     use_what_if(rule, *what_ifs, *finding);
     findings.push_back(std::move(*finding));
   }
-  return order_findings(std::move(findings), rules, *verdict);
+  std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
+  spell_for_version(ordered, rules.spellings, version);
+  return ordered;
 }
 
 }  // namespace ws

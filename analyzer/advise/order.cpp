@@ -27,6 +27,7 @@ struct Tier {
 };
 
 Tier tier_of(const Rule& rule, const VerdictFacts& verdict) {
+  if (rule.kind == "error") return {0, 2};
   const int cause = answers(rule, verdict.cause) ? 0 : answers(rule, verdict.also_cause) ? 1 : 2;
   if (rule.phase == "data" && verdict.insufficient) return {0, cause};
   if (cause < 2) return {1, cause};
@@ -85,6 +86,20 @@ class AfterOrder {
   std::vector<size_t> out_;
 };
 
+// A fault that the recording shows is told by the rule with the numbers, not by the one that only
+// read the configuration.
+void silence_repeated(std::vector<Finding>& findings, const RuleSet& rules) {
+  std::map<std::string, bool> fires;
+  for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const auto& unless = rules.rules[i].unless;
+    const bool told = std::any_of(unless.begin(), unless.end(), [&](const std::string& id) {
+      return fires.count(id) > 0 && fires[id];
+    });
+    if (told) findings[i].status = FindingStatus::no;
+  }
+}
+
 void prune_conflicts(std::vector<Finding>& findings) {
   std::map<std::string, bool> fires;
   for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
@@ -103,10 +118,11 @@ void prune_conflicts(std::vector<Finding>& findings) {
 std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
                                     const VerdictFacts& verdict) {
   WS_CHECK(findings.size() == rules.rules.size());
+  silence_repeated(findings, rules);
   std::vector<std::pair<Key, size_t>> keys;
   for (size_t i = 0; i < findings.size(); ++i) {
-    findings[i].leads =
-        findings[i].status == FindingStatus::fires && tier_of(rules.rules[i], verdict).number <= 1;
+    findings[i].leads = findings[i].status == FindingStatus::fires && rules.rules[i].kind.empty() &&
+                        tier_of(rules.rules[i], verdict).number <= 1;
     keys.emplace_back(key_of(findings[i], rules.rules[i], verdict), i);
   }
   std::sort(keys.begin(), keys.end());

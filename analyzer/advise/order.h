@@ -1,7 +1,8 @@
 #pragma once
 // The order in which to act. Keys, first to last:
 //   status  what fires, then what is unknown, then the rest
-//   tier    0 data findings when the verdict is insufficient: nothing else can be trusted
+//   tier    0 errors of the configuration, and data findings when the verdict is insufficient:
+//             nothing else can be trusted
 //           1 findings whose `causes` hold the verdict's cause, then those that hold also_cause
 //           2 everything else
 //           3 data findings otherwise: they sharpen the next recording
@@ -11,6 +12,7 @@
 //   id
 // Then `after`: a finding that fires is preceded at once by the firing findings it must follow,
 // whatever their tier: removing the syncs comes right before the graphs that need them gone.
+// A finding is silent where one that its rule names in `unless` fires.
 // Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
 #include <string>
 #include <vector>

@@ -17,9 +17,10 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kKeys = {"id",    "title",     "wall",     "phase",    "causes", "rank",      "from",
-                     "kind",  "when",      "evidence", "actions",  "gain",   "published", "safety",
-                     "after", "conflicts", "why",      "pitfalls", "verify", "sources",   "since"};
+const Words kKeys = {"id",       "title",     "wall",    "phase", "causes",    "rank",
+                     "from",     "kind",      "unless",  "when",  "evidence",  "actions",
+                     "gain",     "published", "safety",  "after", "conflicts", "why",
+                     "pitfalls", "verify",    "sources", "since"};
 const Words kWalls = {"memory", "communication", "compute_host"};
 const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
 const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
@@ -201,6 +202,7 @@ std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Ru
   rule.safety = in.choice(o, "", "safety", kSafeties, false);
   rule.kind = in.choice(o, "", "kind", kKinds, false);
   rule.after = in.texts(o, "after", false, 0);
+  rule.unless = in.texts(o, "unless", false, 0);
   rule.conflicts = in.texts(o, "conflicts", false, 0);
   rule.why = in.text(o, "", "why", 20);
   rule.pitfalls = in.texts(o, "pitfalls", true, 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "advise/finding.h"
+#include "advise/spellings.h"
 #include "base/result.h"
 
 namespace ws {
@@ -50,11 +51,12 @@ struct Rule {
   std::optional<GainRule> gain;
   std::string why, safety, since;
   std::string kind;  // "" or of error silent advice: a framework stops, ignores it, or would run
-  std::vector<std::string> published, after, conflicts, pitfalls, verify, sources;
+  std::vector<std::string> published, after, unless, conflicts, pitfalls, verify, sources;
 };
 
 struct RuleSet {
-  std::vector<Rule> rules;  // by id
+  std::vector<Rule> rules;              // by id
+  std::vector<FlagSpelling> spellings;  // of the first folder that has frameworks.json
   const Rule* find(std::string_view id) const;
 };
 

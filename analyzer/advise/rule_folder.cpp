@@ -134,6 +134,11 @@ std::vector<Error> check_links(const RuleSet& set) {
         problems.push_back({fmt::format("{}: /after: expected the id of a rule, found `{}`",
                                         rule.id, printable(id))});
     }
+    for (const std::string& id : rule.unless) {
+      if (set.find(id) == nullptr)
+        problems.push_back({fmt::format("{}: /unless: expected the id of a rule, found `{}`",
+                                        rule.id, printable(id))});
+    }
     for (const std::string& id : rule.conflicts) {
       const Rule* other = set.find(id);
       const bool back = other != nullptr && other != &rule &&
@@ -153,6 +158,12 @@ std::vector<Error> check_links(const RuleSet& set) {
 Result<RuleSet> load_rules(const std::vector<std::string>& folders) {
   RuleSet out;
   for (const std::string& folder : folders) {
+    std::error_code ec;
+    if (out.spellings.empty() && fs::is_regular_file(folder + "/frameworks.json", ec)) {
+      auto spellings = load_spellings(folder + "/frameworks.json");
+      if (!spellings) return spellings.error();
+      out.spellings = std::move(*spellings);
+    }
     auto read = read_rule_folder(folder);
     if (!read) return read.error();
     if (!read->problems.empty()) return read->problems.front();

@@ -44,7 +44,7 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("-o", o.database, "write the facts to this fact database")
       ->check(not_empty())
       ->type_name("run.wsdb");
-  app.add_option("--config", o.config, 
+  app.add_option("--config", o.config,
                  "run configuration: Megatron-LM script or argument dump, Bridge or NeMo YAML, "
                  "torchtitan TOML, or native keys")
       ->check(not_empty())

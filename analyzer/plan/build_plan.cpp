@@ -85,13 +85,6 @@ std::optional<PlanNearest> nearest_of(const RunConfig& config, const Layout& l,
   return out;
 }
 
-// "0.14" < "0.16": by the numbers between the dots.
-bool version_below(const std::string& version, int major, int minor) {
-  int found_major = 0, found_minor = 0;
-  if (std::sscanf(version.c_str(), "%d.%d", &found_major, &found_minor) != 2) return false;
-  return std::pair(found_major, found_minor) < std::pair(major, minor);
-}
-
 // One GPU can play any rank of a job that exchanges nothing: memory is real, times are not.
 // source: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later)
 std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
@@ -102,7 +95,7 @@ std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   }
   if (framework == "pytorch")
     return {"plain PyTorch has no dry run of a layout: start with the fewest GPUs it allows"};
-  if (version_below(text(config, "framework_version").value_or(""), 0, 16))
+  if (is_older(text(config, "framework_version").value_or(""), "0.16"))
     return {"--fake-process-group exists from Megatron Core 0.16 on"};
   const int64_t world = l.gpus.value_or(l.min_gpus);
   std::string more = " --fake-process-group";
@@ -123,7 +116,8 @@ bool reads_configuration_only(const Rule& rule) {
   });
 }
 
-Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rules) {
+Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rules,
+                                         const std::string& version) {
   RuleSet asked;
   for (const Rule& r : rules.rules)
     if (reads_configuration_only(r)) asked.rules.push_back(r);
@@ -137,6 +131,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   std::vector<Finding> out;
   for (Finding& f : order_findings(std::move(all), asked, {}))
     if (f.status == FindingStatus::fires) out.push_back(std::move(f));
+  spell_for_version(out, rules.spellings, version);
   // What stops the job comes before what makes it slow.
   const auto severity = [](const Finding& f) {
     return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
@@ -187,7 +182,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.dry_run = dry_run(config, study.layout);
   const auto facts = config_facts(config, study);
   if (!facts) return facts.error();
-  auto findings = findings_of(*facts, rules);
+  auto findings = findings_of(*facts, rules, text(config, "framework_version").value_or(""));
   if (!findings) return findings.error();
   out.findings = std::move(*findings);
   put_notes(config, study, out);

@@ -60,9 +60,21 @@ void read_verdict(const Statement& s, Report& report) {
 Result<void> read_config(const Database& db, Report& report) {
   return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
     for (int i = 0; i < s.column_count(); ++i) {
-      if (!s.is_null(i) && s.column_name(i) != "given") report.run.config.emplace_back(s.column_name(i), text_of(s, i));
+      if (!s.is_null(i) && s.column_name(i) != "given")
+        report.run.config.emplace_back(s.column_name(i), text_of(s, i));
     }
   });
+}
+
+Result<void> read_throughput(const Database& db, Report& report) {
+  return each_row(db,
+                  "SELECT tokens_per_step, tokens_per_s_per_gpu, tflops_per_gpu, peak_tflops, "
+                  "peak_precision, mfu FROM fact_throughput WHERE tokens_per_s_per_gpu IS NOT NULL",
+                  [&](const Statement& s) {
+                    report.run.throughput =
+                        ReportThroughput{s.int64(0),       s.real(1),        maybe_real(s, 2),
+                                         maybe_real(s, 3), maybe_real(s, 5), maybe_text(s, 4)};
+                  });
 }
 
 Result<void> read_sources(const Database& db, Report& report) {
@@ -118,6 +130,7 @@ Result<void> read_run(const Database& db, Report& report) {
                 [&](const Statement& s) { read_verdict(s, report); });
   if (!ok) return ok;
   if (ok = read_config(db, report); !ok) return ok;
+  if (ok = read_throughput(db, report); !ok) return ok;
   return read_sources(db, report);
 }
 

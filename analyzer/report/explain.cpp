@@ -24,7 +24,9 @@ std::string_view status_words(FindingStatus s) {
 
 std::string how_to_supply(const std::string& fact) {
   if (fact.rfind("fact_config.", 0) == 0)
-    return "a setting the recording does not show: look it up in the launch command";
+    return "a setting the recording does not show: give the run configuration with --config";
+  if (fact.rfind("fact_layout.", 0) == 0)
+    return "computed from the run configuration: give it with --config, with its sizes and GPUs";
   if (fact.rfind("fact_memory.", 0) == 0)
     return "record memory: torch.profiler profile_memory=True; nsys --cuda-memory-usage=true";
   if (fact.rfind("fact_rank.", 0) == 0 || fact.rfind("fact_collective.", 0) == 0) {

@@ -32,6 +32,15 @@ Json leaves(const LeafTimes& times) {
   return out;
 }
 
+Json throughput_json(const ReportThroughput& t) {
+  return {{"tokens_per_step", t.tokens_per_step},
+          {"tokens_per_s_per_gpu", t.tokens_per_s_per_gpu},
+          {"tflops_per_gpu", maybe(t.tflops_per_gpu)},
+          {"peak_tflops", maybe(t.peak_tflops)},
+          {"peak_precision", maybe_words(t.peak_precision)},
+          {"mfu", maybe(t.mfu)}};
+}
+
 Json run_json(const ReportRun& r) {
   Json sources = Json::array();
   for (const ReportSource& s : r.sources) {
@@ -42,21 +51,23 @@ Json run_json(const ReportRun& r) {
   }
   Json config = Json::object();
   for (const auto& [name, value] : r.config) config[name] = escape_text(value);
-  return {{"id", r.id},
-          {"sources", sources},
-          {"ranks", r.rank_count},
-          {"devices", r.device_count},
-          {"world_size", maybe(r.world_size)},
-          {"gpu", maybe_words(r.gpu)},
-          {"gpu_memory_bytes", maybe(r.gpu_memory_bytes)},
-          {"platform", maybe_words(r.platform)},
-          {"framework", maybe_words(r.framework)},
-          {"selection", maybe_words(r.selection)},
-          {"config", config},
-          {"clock",
-           {{"unit", "ns"},
-            {"aligned", r.clocks_aligned},
-            {"max_error_ns", maybe(r.clock_max_error_ns)}}}};
+  Json out = {{"id", r.id},
+              {"sources", sources},
+              {"ranks", r.rank_count},
+              {"devices", r.device_count},
+              {"world_size", maybe(r.world_size)},
+              {"gpu", maybe_words(r.gpu)},
+              {"gpu_memory_bytes", maybe(r.gpu_memory_bytes)},
+              {"platform", maybe_words(r.platform)},
+              {"framework", maybe_words(r.framework)},
+              {"selection", maybe_words(r.selection)},
+              {"config", config},
+              {"clock",
+               {{"unit", "ns"},
+                {"aligned", r.clocks_aligned},
+                {"max_error_ns", maybe(r.clock_max_error_ns)}}}};
+  if (r.throughput) out["throughput"] = throughput_json(*r.throughput);  // with --config only
+  return out;
 }
 
 Json steps_json(const ReportSteps& s) {

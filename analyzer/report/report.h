@@ -20,6 +20,15 @@ struct ReportSource {
   int64_t rank = 0;
 };
 
+// Where a run configuration says how many tokens a step takes.
+struct ReportThroughput {
+  int64_t tokens_per_step = 0;
+  double tokens_per_s_per_gpu = 0;
+  std::optional<double> tflops_per_gpu;    // model operations, without recompute
+  std::optional<double> peak_tflops, mfu;  // dense datasheet peak of peak_precision
+  std::optional<std::string> peak_precision;
+};
+
 struct ReportRun {
   std::string id, tool_version;
   std::vector<ReportSource> sources;
@@ -30,6 +39,7 @@ struct ReportRun {
   bool clocks_aligned = false;  // every rank has an offset to the run's clock
   std::optional<int64_t> clock_max_error_ns;
   std::vector<std::pair<std::string, std::string>> config;  // what is known of it
+  std::optional<ReportThroughput> throughput;
 };
 
 struct ReportStep {

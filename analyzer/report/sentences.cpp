@@ -50,6 +50,16 @@ std::string steps_words(const Report& report) {
   return out;
 }
 
+// Throughput first: the denominator of the utilisation doubles with FP8, tokens do not.
+std::string throughput_words(const ReportThroughput& t) {
+  std::string out = fmt::format("{:.0f} tokens/s per GPU", t.tokens_per_s_per_gpu);
+  if (t.tflops_per_gpu) out += fmt::format(", {:.0f} TFLOPS", *t.tflops_per_gpu);
+  if (t.mfu && t.peak_precision)
+    out += fmt::format(", MFU {} of {:.0f} dense {}", percent_text(*t.mfu), *t.peak_tflops,
+                       *t.peak_precision);
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> headline_of_run(const Report& report) {
@@ -58,6 +68,7 @@ std::vector<std::string> headline_of_run(const Report& report) {
   if (run.gpu) out.push_back(fmt::format("{} x {}", run.device_count, short_gpu(*run.gpu)));
   if (const std::string formats = formats_words(run); !formats.empty()) out.push_back(formats);
   out.push_back(steps_words(report));
+  if (run.throughput) out.push_back(throughput_words(*run.throughput));
   return out;
 }
 
@@ -232,6 +243,7 @@ std::string facts_words(const std::vector<std::string>& facts) {
       {"fact_run.unknown_share", "a partition of the step"},
       {"fact_run.profiler_share", "a partition of the step"},
       {"fact_run.linked_share", "a partition of the step"},
+      {"fact_layout", "sizes, GPUs and platform in the run configuration"},
       {"fact_what_if", "re-simulated gains"}};
   std::string settings;
   std::vector<std::string> parts;

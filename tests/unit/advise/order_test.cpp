@@ -15,6 +15,8 @@ struct Entry {
   FindingStatus status = FindingStatus::fires;
   std::vector<std::string> after = {};
   std::vector<std::string> conflicts = {};
+  std::string kind = {};
+  std::vector<std::string> unless = {};
 };
 
 std::vector<Finding> ordered(std::vector<Entry> entries, const VerdictFacts& verdict) {
@@ -30,6 +32,8 @@ std::vector<Finding> ordered(std::vector<Entry> entries, const VerdictFacts& ver
     r.rank = e.rank;
     r.after = e.after;
     r.conflicts = e.conflicts;
+    r.kind = e.kind;
+    r.unless = e.unless;
     set.rules.push_back(r);
     Finding f;
     f.rule = e.id;
@@ -138,4 +142,27 @@ TEST_CASE("conflicts name each other only when both fire") {
   CHECK(f[0].conflicts == std::vector<std::string>{"b"});
   CHECK(f[1].conflicts == std::vector<std::string>{"a"});
   CHECK(f[2].conflicts.empty());
+}
+
+TEST_CASE("errors of the configuration come before the answer to the verdict, and do not lead") {
+  Entry error{"z", "retune"};
+  error.kind = "error";
+  Entry advice{"y", "fit"};
+  advice.kind = "advice";
+  const auto f = ordered({{"c", "retune", {"launch_bound"}}, error, advice}, kLaunch);
+  CHECK(ids(f) == "z c y ");
+  CHECK_FALSE(f[0].leads);
+  CHECK(f[1].leads);
+}
+
+TEST_CASE("a finding is silent where one that says the same with numbers fires") {
+  Entry planned{"a", "fit"};
+  planned.unless = {"b"};
+  const auto both = ordered({planned, {"b", "retune"}}, kLaunch);
+  CHECK(ids(both) == "b a ");
+  CHECK(both[1].status == FindingStatus::no);
+  Entry silent{"b", "retune"};
+  silent.status = FindingStatus::no;
+  CHECK(ordered({planned, silent}, kLaunch)[0].rule == "a");
+  CHECK(ordered({planned}, kLaunch)[0].status == FindingStatus::fires);
 }

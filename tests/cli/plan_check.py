@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""wallsight plan and --config as a black box: plan_check.py WALLSIGHT CHECKOUT. Needs jsonschema for the contract."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+SAMPLES = sorted(p for p in glob.glob(os.path.join(ROOT, "samples", "config", "*")) if not p.endswith(".md"))
+TRACES = os.path.join(ROOT, "samples", "kineto")
+
+
+def run(*args):
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=120)
+
+
+def plan(path, *args):
+    done = run("plan", path, *args, "--report", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rules(report):
+    return [f["rule"] for f in report["findings"] if f.get("status", "fires") == "fires"]
+
+
+class Plan(unittest.TestCase):
+    def test_contract(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("no jsonschema")
+        with open(os.path.join(ROOT, "schemas", "plan.schema.json"), encoding="utf-8") as f:
+            schema = json.load(f)
+        with open(os.path.join(ROOT, "schemas", "run_config.schema.json"), encoding="utf-8") as f:
+            native = json.load(f)
+        jsonschema.Draft7Validator.check_schema(native)
+        self.assertGreaterEqual(len(SAMPLES), 7)
+        for path in SAMPLES:
+            jsonschema.validate(plan(path), schema)
+        with open(os.path.join(ROOT, "samples", "config", "ddp_native.json"), encoding="utf-8") as f:
+            jsonschema.validate(json.load(f), native)
+
+    def test_same_bytes_and_nothing_left(self):
+        for path in SAMPLES:
+            with open(path, "rb") as f:
+                before = f.read()
+            for form in ("text", "md", "json"):
+                self.assertEqual(run("plan", path, "--report", form).stdout, run("plan", path, "--report", form).stdout)
+            with open(path, "rb") as f:
+                self.assertEqual(before, f.read())
+
+    def test_long_context(self):
+        folder = os.path.join(ROOT, "samples", "config")
+        self.assertEqual(plan(os.path.join(folder, "deepseek_v3_128k_h100.yaml"))["min_gpus"], 256)
+        self.assertEqual(plan(os.path.join(folder, "deepseek_v3_256k_h100.yaml"))["min_gpus"], 512)
+        qwen = plan(os.path.join(folder, "qwen3_235b_128k_gb200.yaml"), "--gpus", "128", "--platform", "gb200")
+        self.assertEqual((qwen["min_gpus"], qwen["dp"], qwen["edp"]), (128, 2, 1))
+        self.assertEqual(qwen["grids"][1]["fits"], True)
+        short = plan(os.path.join(folder, "qwen3_235b_128k_gb200.yaml"), "--gpus", "96")
+        self.assertIn("configuration/expert_grid", rules(short))
+        self.assertIn("configuration/attention_grid", rules(short))
+
+    def test_files_and_usage(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            out = os.path.join(scratch, "plan.md")
+            done = run("plan", SAMPLES[0], "--report", "md=" + out, "--report", "json")
+            self.assertEqual(done.returncode, 0)
+            json.loads(done.stdout)
+            with open(out, encoding="utf-8") as f:
+                self.assertTrue(f.read().startswith("# Plan of"))
+            for code, args in ((3, []), (3, [SAMPLES[0], "--gpus", "0"]), (3, [SAMPLES[0], "--platform", "abacus"]),
+                               (3, [SAMPLES[0], "--report", "pdf"]), (3, [SAMPLES[0], "--report", "md=" + SAMPLES[0]]),
+                               (2, [os.path.join(scratch, "none.yaml")]), (2, [scratch])):
+                done = run("plan", *args)
+                self.assertEqual(done.returncode, code, args)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_hostile_files(self):
+        bombs = {"bomb.yaml": "a: &a [1,1]\n" + "".join("%s: &%s {x: *%s, y: *%s}\n" % (c, c, p, p) for p, c in zip("abcdefghijklmnopqrstuvw", "bcdefghijklmnopqrstuvwx")),
+                 "deep.yaml": "x: " + "[" * 50000, "number.yaml": "tp: 1" + "0" * 400 + "\n", "type.json": '{"tp": {"a": 1}}', "binary": "\x00\x01\x02",
+                 "zero": "", "script.sh": "A=xx\n" + 'A="$A$A"\n' * 64 + "x.py --num-layers 2\n", "list.yaml": "- 1\n"}
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, content in bombs.items():
+                path = os.path.join(scratch, name)
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(content)
+                done = run("plan", path)
+                self.assertEqual(done.returncode, 2, name)
+                self.assertIn(name, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertEqual(sorted(os.listdir(scratch)), sorted(bombs))
+
+
+class AnalyzeWithConfig(unittest.TestCase):
+    def analyze(self, story, config, *args):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "run.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(config, f)
+            done = run("analyze", os.path.join(TRACES, story), "--config", path, "--no-what-if", "--report", "json", *args)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+    def test_throughput(self):
+        shape = {"num_layers": 4, "hidden_size": 1024, "ffn_hidden_size": 4096, "attention_heads": 16, "vocab_size": 1000, "gated_mlp": False,
+                 "seq_len": 2048, "micro_batch": 1, "global_batch": 8, "gpus": 1, "bf16": True, "framework": "pytorch"}
+        report = self.analyze("healthy", shape)
+        got = report["run"]["throughput"]
+        step_s = report["steps"]["mean_ns"] / 1e9
+        self.assertEqual(got["tokens_per_step"], 8 * 2048)
+        self.assertAlmostEqual(got["tokens_per_s_per_gpu"], 8 * 2048 / step_s, delta=1e-6 * got["tokens_per_s_per_gpu"])
+        # Per token 6 x matrix weights, and 6 x heads x width x sequence for causal attention.
+        weights = 4 * (4 * 1024 ** 2 + 2 * 1024 * 4096) + 1000 * 1024
+        flops = 6 * weights + 4 * 6 * 1024 * 2048
+        self.assertAlmostEqual(got["tflops_per_gpu"], got["tokens_per_s_per_gpu"] * flops / 1e12, delta=1e-6 * got["tflops_per_gpu"])
+        self.assertEqual(got["peak_precision"], "bf16")
+        self.assertAlmostEqual(got["mfu"], got["tflops_per_gpu"] / got["peak_tflops"], places=9)
+        self.assertNotIn("throughput", self.analyze("healthy", {"tp": 1})["run"])
+
+    def test_contradictions(self):
+        report = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "moe_token_dispatcher_type": "flex", "moe_flex_dispatcher_backend": "hybridep", "ep": 4})
+        self.assertIn("configuration/dispatcher_fell_back", rules(report))
+        self.assertTrue(any(n["code"] == "config_contradicted" and "hybridep" in n["text"] for n in report["notes"]))
+        self.assertEqual(report["run"]["config"]["moe_token_dispatcher_type"], "alltoall")
+        graphs = self.analyze("launch_bound", {"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["attn"]})
+        self.assertIn("configuration/graphs_not_running", rules(graphs))
+
+    def test_levers_in_use_are_not_advised(self):
+        plain = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall"})
+        self.assertIn("communication/ep_overlap", rules(plain))
+        used = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": True})
+        self.assertNotIn("communication/ep_overlap", rules(used))
+
+    def test_what_forbids_a_lever_is_undone_first(self):
+        report = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "recompute_granularity": "selective",
+                                                     "recompute_modules": ["moe", "layernorm"]})
+        order = rules(report)
+        self.assertLess(order.index("configuration/recompute_whole_moe"), order.index("communication/ep_overlap"))
+        full = rules(self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "recompute_granularity": "full"}))
+        self.assertLess(full.index("configuration/full_recompute"), full.index("communication/ep_overlap"))
+
+    def test_spelling_follows_the_release(self):
+        def flags(version):
+            report = self.analyze("launch_bound", dict({"framework": "megatron_lm"}, **({"framework_version": version} if version else {})))
+            return " ".join(a["set"] + " " + a["note"] for f in report["findings"] for a in f["actions"] if a["framework"] == "megatron_lm")
+        self.assertIn("--cuda-graph-scope", flags("0.16"))
+        self.assertIn("--cuda-graph-modules", flags("0.18"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Every flag a rule emits is one that a release accepts: flags_check.py CHECKOUT
+
+The list is tests/rules/verified_flags.json. A flag that not every release has must stand in rules/frameworks.json with
+the release that brought it. With ../shared/knowledge beside the checkout the list itself is compared with its source."""
+import glob
+import json
+import os
+import re
+import sys
+
+root = sys.argv[1]
+faults = []
+
+
+def load(*parts):
+    with open(os.path.join(root, *parts), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def flags_of(text):
+    return re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]", text.replace("--no-...", ""))
+
+
+known = load("tests", "rules", "verified_flags.json")
+versions = {row["flag"]: row for row in load("rules", "frameworks.json")["flags"]}
+allowed = set(known["verified"]) | set(known["others"]["megatron_lm"]) | set(known["others"]["launchers"]) | set(known["others"]["tools"])
+older = {row["before"] for row in versions.values() if row["before"]}
+emitted = 0
+for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
+    if path.endswith(".cases.json"):
+        continue
+    with open(path, encoding="utf-8") as f:
+        rule = json.load(f)
+    for action in rule["actions"]:
+        if action["framework"] == "nsys":
+            continue
+        for flag in flags_of(" ".join([action["set"], action.get("to", ""), action.get("note", "")])):
+            emitted += 1
+            if flag in known["wrong"]:
+                faults.append("%s: %s is a spelling that no release accepts" % (rule["id"], flag))
+            elif flag not in allowed and flag not in older:
+                faults.append("%s: %s is not in tests/rules/verified_flags.json" % (rule["id"], flag))
+            since = known["verified"].get(flag)
+            if since not in (None, "0.12") and flag in flags_of(action["set"]) and flag not in versions:
+                faults.append("%s: %s came with %s: give it a line in rules/frameworks.json" % (rule["id"], flag, since))
+for flag, row in versions.items():
+    since = known["verified"].get(flag)
+    if since and since.replace("main", "0.19") != row["since"]:
+        faults.append("rules/frameworks.json: %s since %s, the list says %s" % (flag, row["since"], since))
+source = os.path.join(root, "..", "shared", "knowledge", "levers.json")
+if os.path.exists(source):
+    with open(source, encoding="utf-8") as f:
+        levers = json.load(f)
+    text = json.dumps([l["set"] for l in levers["levers"]] + levers["version_matrix"] + [l["preconditions"] for l in levers["levers"]])
+    for flag in known["verified"]:
+        if flag not in text:
+            faults.append("verified_flags.json: %s is not in the source" % flag)
+print("%d flags emitted, %d allowed" % (emitted, len(allowed)))
+print("\n".join(faults))
+sys.exit(1 if faults or emitted < 50 else 0)
