@@ -242,8 +242,8 @@ TEST_CASE("links between rules are checked") {
     for (const Error& e : check_links(set)) all += e.message + "|";
     return all;
   };
-  CHECK(messages({{rule("a/a", {}, {"a/b"}), rule("a/b", {"a/a"}, {"a/a"})}}) == "");
-  CHECK(messages({{rule("a/a", {"a/z"}, {})}}) ==
+  CHECK(messages({{rule("a/a", {}, {"a/b"}), rule("a/b", {"a/a"}, {"a/a"})}, {}}) == "");
+  CHECK(messages({{rule("a/a", {"a/z"}, {})}, {}}) ==
         "a/a: /after: expected the id of a rule, found `a/z`|");
   CHECK(messages({{rule("a/a", {}, {"a/b"}), rule("a/b", {}, {})}}).find("names this one") !=
         std::string::npos);
