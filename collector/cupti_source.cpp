@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kDeviceBuffers = 24;  // of 3.2 MB in the memory of the GPU; CUPTI would take 250
 
 // CUPTI's callbacks carry no user pointer.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<CuptiSource*> g_source{nullptr};
 
 void no_callback(void*, uint32_t, uint32_t, const void*) {}

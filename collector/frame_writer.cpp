@@ -14,7 +14,7 @@
 namespace ws::collector {
 namespace {
 
-constexpr uint64_t kKeptForLast = 256 * 1024;
+constexpr uint64_t kKeptForLast = uint64_t{256} * 1024;
 
 void put(char* at, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) at[i] = static_cast<char>(value >> (8 * i) & 0xff);

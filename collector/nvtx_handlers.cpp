@@ -12,6 +12,7 @@ using namespace nvtx;
 
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<NvtxSource*> g_source{nullptr};
 
 NvtxSource* source() noexcept { return g_source.load(std::memory_order_acquire); }
@@ -27,7 +28,7 @@ void* handle_of(uint32_t id) noexcept {
 std::string_view narrow(const wchar_t* text, char* out, size_t size) noexcept {
   size_t n = 0;
   for (; text != nullptr && *text != 0 && n + 4 < size; ++text) {
-    auto c = static_cast<uint32_t>(*text);
+    auto c = static_cast<uint32_t>(*text);  // NOLINT(bugprone-signed-char-misuse): not a char
     if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
     const auto put = [&](uint32_t byte) { out[n++] = static_cast<char>(byte); };
     if (c < 0x80) {

@@ -10,7 +10,7 @@
 
 #include "collector/recording.h"
 
-extern char** environ;
+extern char** environ;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace ws::collector {
 namespace {
@@ -79,7 +79,7 @@ void read_settings(ProcessRow& p) {
 
 // "--wandb-key abc" and "--api_token=abc" lose what follows the name.
 void read_arguments(ProcessRow& p) {
-  constexpr size_t kMostBytes = 16 * 1024, kLongest = 512;
+  constexpr size_t kMostBytes = size_t{16} * 1024, kLongest = 512;
   std::string all(kMostBytes, '\0');
   const int fd = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   const ssize_t n = fd < 0 ? 0 : ::read(fd, all.data(), all.size());

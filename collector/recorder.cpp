@@ -27,7 +27,9 @@ constexpr int64_t kNotYet = INT64_MAX;
 constexpr int kPollMs = 50;
 constexpr int64_t kWarmUpSteps = 2;  // recorded and left out before the first step that counts
 
-Recorder* g_instance = nullptr;  // for exit and fork handlers, which know no object
+// For exit and fork handlers, which know no object.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+Recorder* g_instance = nullptr;
 
 int64_t thread_cpu_ns() {
   timespec t{};
@@ -38,6 +40,7 @@ int64_t thread_cpu_ns() {
 }  // namespace
 
 Recorder& Recorder::instance() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static Recorder* const recorder = new Recorder;
   return *recorder;
 }

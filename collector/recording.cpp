@@ -7,7 +7,7 @@
 namespace ws::collector {
 namespace {
 
-constexpr size_t kMostShapes = 64 * 1024;
+constexpr size_t kMostShapes = size_t{64} * 1024;
 
 int64_t clock_ns(clockid_t clock) noexcept {
   timespec t{};

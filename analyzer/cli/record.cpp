@@ -104,11 +104,12 @@ Result<std::string> make_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return Error{fmt::format("{}: can not make the folder ({})", folder, std::strerror(errno))};
   const auto whole = std::filesystem::canonical(folder, ec);
-  if (ec || !std::filesystem::is_directory(whole, ec))
+  if (ec || !std::filesystem::is_directory(whole, ec)) {
     return Error{
         fmt::format("{}: expected a folder for the recordings, found something else; "
                     "choose another with -o",
                     folder)};
+  }
   if (::access(whole.c_str(), W_OK | X_OK) != 0)
     return Error{fmt::format("{}: can not write there ({}); choose another folder with -o", folder,
                              std::strerror(errno))};
@@ -118,11 +119,12 @@ Result<std::string> make_folder(const std::string& folder) {
 Result<void> check_free(const std::string& library) {
   for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
     const char* taken = std::getenv(variable);
-    if (taken != nullptr && *taken != '\0' && library != taken)
+    if (taken != nullptr && *taken != '\0' && library != taken) {
       return Error{fmt::format(
           "{}: expected it unset, found {}: another tool is recording here; run without it or "
           "unset the variable",
           variable, taken)};
+    }
   }
   return {};
 }

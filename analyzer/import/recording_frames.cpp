@@ -90,7 +90,7 @@ void FrameReader::skip_to(uint64_t offset) {
 
 // Moves offset_ to the next header; false when there is none.
 bool FrameReader::find_header(Header& header) {
-  constexpr size_t kBlock = 64 * 1024;
+  constexpr size_t kBlock = size_t{64} * 1024;
   while (file_bytes_ - offset_ >= kHeaderBytes) {
     const size_t size = static_cast<size_t>(std::min<uint64_t>(kBlock, file_bytes_ - offset_));
     // Nearly always the header stands right here.
