@@ -39,6 +39,7 @@ double median_ns(size_t calls, Work work) {
   return runs[4];
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C functions know no object
 NvtxSource* g_source = nullptr;
 int init(nvtx::GetExportTable get) { return g_source->add_client(get); }
 int init_extension(nvtx::ExtensionModule* m) { return g_source->add_extension(m); }
@@ -103,10 +104,11 @@ void put(uint8_t* record, T value) {
 class Records {
  public:
   Records() {
-    for (int i = 0; i < 180; ++i)
+    for (int i = 0; i < 180; ++i) {
       names_.push_back(
           "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE" +
           std::to_string(i) + "EvT0_T1_");
+    }
   }
   size_t fill(std::vector<uint8_t>& buffer) {
     size_t at = 0, count = 0;

@@ -30,6 +30,7 @@
 
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local int64_t scripted_ns = -1;  // what the clock says in this thread; -1: the truth
 
 [[noreturn]] void fail(const std::string& why) {

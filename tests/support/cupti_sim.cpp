@@ -121,6 +121,7 @@ struct Sim {
   std::atomic<uint64_t> dropped{0}, written{0}, refusals{0};
 };
 Sim& sim() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static Sim* const s = new Sim;
   return *s;
 }
@@ -277,7 +278,8 @@ SIM_EXPORT Result cuptiActivityEnableAndDump(uint32_t kind) {
     d.put(R::MemoryBytes{}, uint64_t{80} << 30).put(R::SmCount{}, 132).put(R::ComputeMajor{}, 9);
     d.put(R::Id{}, ordinal);
     const char* name = "NVIDIA H100 80GB HBM3";
-    std::memcpy(d.bytes() + R::Name::kEnd - sizeof name, &name, sizeof name);
+    constexpr size_t kPointer = sizeof(void*);
+    std::memcpy(d.bytes() + R::Name::kEnd - kPointer, &name, kPointer);
     std::memset(d.bytes() + R::kUuid, static_cast<int>(0xa0 + ordinal), 16);
   }
   return kSuccess;

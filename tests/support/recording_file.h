@@ -11,7 +11,8 @@ namespace ws::test {
 class RecordingFile {
  public:
   explicit RecordingFile(collector::ProcessRow process = {}) {
-    REQUIRE(out.open(path(), UINT64_MAX, std::move(process)) == 0);
+    const int error = out.open(path(), UINT64_MAX, std::move(process));
+    REQUIRE(error == 0);
   }
   std::string path() const { return folder_.path() + "/host.0.1.1.wst"; }
   uint32_t name(std::string_view text) { return names.id_of(text); }

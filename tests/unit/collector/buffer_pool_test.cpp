@@ -42,6 +42,7 @@ TEST_CASE("many threads, one writer: nothing is lost and no buffer has two owner
   std::atomic<uint64_t> given{0}, refused{0};
   std::atomic<int> running{kThreads};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kRounds; ++i) {

@@ -16,6 +16,7 @@ namespace pb = wallsight::recording;
 
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C functions know no object
 NvtxSource* g_under_test = nullptr;
 int init(nvtx::GetExportTable get) { return g_under_test->add_client(get); }
 int init_extension(nvtx::ExtensionModule* m) { return g_under_test->add_extension(m); }
@@ -269,8 +270,10 @@ TEST_CASE("windows come and go under the load of many threads") {
   Fixture f;
   f.attach();
   std::atomic<bool> stop{false};
+  constexpr int kThreads = 4;
   std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
+  threads.reserve(kThreads);
+  for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       const auto domain = f.client.domain("d");
       while (!stop) {

@@ -207,7 +207,7 @@ TEST_CASE("at the cap rows are lost and counted, and the footer still fits") {
   const std::string path = folder.path() + "/a.wst";
   Names names;
   Recording r(names);
-  constexpr uint64_t kCap = 400 * 1024;
+  constexpr uint64_t kCap = uint64_t{400} * 1024;
   REQUIRE(r.open(path, kCap, {}) == 0);
   uint64_t x = 1;
   for (size_t i = 0; i < 20 * kChunkRows; ++i) {

@@ -63,7 +63,7 @@ std::set<size_t> recovered(const Trace& t) {
 class File {
  public:
   std::string with(const std::string& bytes) const {
-    const std::string path = folder_.path() + "/damaged.wst";
+    std::string path = folder_.path() + "/damaged.wst";
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
     return path;
   }

@@ -124,7 +124,7 @@ TEST_CASE("calls are linked, nodes of a graph launch share an id") {
   wc::KernelRow k;
   k.shape = f.shape("a");
   for (uint32_t node = 1; node <= 3; ++node) {
-    k.begin_ns = 1'000 * node, k.end_ns = k.begin_ns + 100;
+    k.begin_ns = int64_t{1'000} * node, k.end_ns = k.begin_ns + 100;
     k.correlation = 9, k.graph = 40 + node, k.graph_node = node;
     f.out.add(k);
   }
