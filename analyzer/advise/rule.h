@@ -55,8 +55,8 @@ struct Rule {
 };
 
 struct RuleSet {
-  std::vector<Rule> rules;              // by id
-  std::vector<FlagSpelling> spellings;  // of the first folder that has frameworks.json
+  std::vector<Rule> rules;  // by id
+  FlagTable flag_table;     // of the first folder that has frameworks.json
   const Rule* find(std::string_view id) const;
 };
 

@@ -159,10 +159,10 @@ Result<RuleSet> load_rules(const std::vector<std::string>& folders) {
   RuleSet out;
   for (const std::string& folder : folders) {
     std::error_code ec;
-    if (out.spellings.empty() && fs::is_regular_file(folder + "/frameworks.json", ec)) {
+    if (out.flag_table.flags.empty() && fs::is_regular_file(folder + "/frameworks.json", ec)) {
       auto spellings = load_spellings(folder + "/frameworks.json");
       if (!spellings) return spellings.error();
-      out.spellings = std::move(*spellings);
+      out.flag_table = std::move(*spellings);
     }
     auto read = read_rule_folder(folder);
     if (!read) return read.error();

@@ -5,6 +5,7 @@
 
 #include "advise/finding.h"
 #include "base/result.h"
+#include "facts/fact_db.h"
 
 namespace ws {
 
@@ -12,11 +13,22 @@ struct FlagSpelling {
   std::string flag, since, before;  // before: "" when older releases have nothing of the kind
 };
 
-Result<std::vector<FlagSpelling>> load_spellings(const std::string& path);
+struct FlagTable {
+  std::vector<FlagSpelling> flags;
+  std::vector<std::pair<std::string, std::string>> in_use;  // bare flag, column of fact_config
+};
+
+Result<FlagTable> load_spellings(const std::string& path);
+
+// Takes out of the actions what the run has already; where nothing is left the action says so.
+void drop_flags_in_use(std::vector<Finding>& findings, const std::vector<std::string>& in_use);
+
+// Flags of the table whose column is 1.
+std::vector<std::string> flags_in_use(const FactDb& facts, const FlagTable& table);
 
 // Actions for Megatron-LM in the spelling of `version` ("0.16"). "": not known, then the note says
 // from which release on and what stood there before.
-void spell_for_version(std::vector<Finding>& findings, const std::vector<FlagSpelling>& spellings,
+void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
                        const std::string& version);
 
 // By the numbers between the dots: "0.9" < "0.16". Anything else is not older.

@@ -70,7 +70,8 @@ std::string model_of(const RunConfig& config, const KnownRuns& known) {
   if (const auto name = text(config, "model")) {
     if (known.models.count(plain_name(*name)) > 0) return plain_name(*name);
   }
-  for (const auto& [name, model] : known.models) {
+  for (const auto& named : known.models) {
+    const KnownModel& model = named.second;  // a lambda can not hold a binding
     const auto agrees = [&](const char* key) {
       const ConfigEntry* given = entry(config, key);
       const auto it = std::find_if(model.sizes.begin(), model.sizes.end(),
@@ -78,7 +79,7 @@ std::string model_of(const RunConfig& config, const KnownRuns& known) {
       if (it == model.sizes.end()) return given == nullptr;
       return given != nullptr && given->value == it->second;
     };
-    if (agrees("num_layers") && agrees("hidden_size") && agrees("num_experts")) return name;
+    if (agrees("num_layers") && agrees("hidden_size") && agrees("num_experts")) return named.first;
   }
   return {};
 }

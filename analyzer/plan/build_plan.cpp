@@ -131,7 +131,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   std::vector<Finding> out;
   for (Finding& f : order_findings(std::move(all), asked, {}))
     if (f.status == FindingStatus::fires) out.push_back(std::move(f));
-  spell_for_version(out, rules.spellings, version);
+  spell_for_version(out, rules.flag_table, version);
   // What stops the job comes before what makes it slow.
   const auto severity = [](const Finding& f) {
     return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
