@@ -71,6 +71,11 @@ void add_communication(const Trace& trace, const Labels& labels, DeviceId device
   per_step(out.comm, steps);
   per_step(out.copies, steps);
   for (Overlap& kind : out.comm_by_kind) per_step(kind, steps);
+  out.comms = collect_comms(trace, labels, device, timeline, all_windows(out.steps));
+  for (size_t i = 0, r = 0; r < summary.row_of_op.size(); ++r) {
+    while (out.comms.op[i] < summary.row_of_op[r].first) ++i;  // both by row of Trace::ops
+    out.comms.row[i] = summary.row_of_op[r].second;
+  }
 }
 
 // Without a single flag the counting rule gives a bound.

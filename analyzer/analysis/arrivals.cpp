@@ -57,6 +57,17 @@ std::optional<TimeNs> last_arrival(const CommRecord& own, int32_t rank, TimeNs o
   return latest(starts);
 }
 
+// Two receives are nobody's partners.
+bool one_way(const CommSet& set, const Instance& x) {
+  bool sends = false, receives = false;
+  for (const Member& m : x.members) {
+    const CollectiveOp op = set.ranks[m.rank].records[m.record].op;
+    sends |= op != CollectiveOp::recv;
+    receives |= op != CollectiveOp::send;
+  }
+  return !(sends && receives);
+}
+
 }  // namespace
 
 std::vector<std::vector<TimeNs>> find_arrivals(const CommSet& set, const Offsets& offsets,
@@ -65,12 +76,13 @@ std::vector<std::vector<TimeNs>> find_arrivals(const CommSet& set, const Offsets
   for (const RankComms& r : set.ranks) out.emplace_back(r.records.size(), kNotMatched);
   for (const Instance& x : instances) {
     const auto need =
-        static_cast<size_t>(std::max<int64_t>(0, set.communicators[x.communicator].size));
+        static_cast<size_t>(std::max<int64_t>(x.expected, set.communicators[x.communicator].size));
     const bool pair = std::all_of(x.members.begin(), x.members.end(), [&](const Member& m) {
       const CommRecord& r = set.ranks[m.rank].records[m.record];
       return r.peer >= 0 && is_point_to_point(r.op);
     });
-    if (x.members.size() < 2 || !is_consistent(set, x) || (!pair && x.members.size() < need))
+    if (x.members.size() < 2 || !is_consistent(set, x) || one_way(set, x) ||
+        (!pair && x.members.size() < need))
       continue;
     const std::vector<Start> starts = starts_of(set, offsets, x);
     for (const Member& m : x.members) {

@@ -10,6 +10,7 @@
 
 #include "analysis/counted_steps.h"
 #include "analysis/idle_summary.h"
+#include "analysis/phrases.h"
 
 namespace ws {
 namespace {
@@ -131,7 +132,20 @@ Parts useful_parts(const Breakdown& p) {
   return parts;
 }
 
-Parts parts_of(LossGroup group, const DeviceAnalysis& device, const DeviceMeans& means) {
+// Waiting belongs to what made the late ranks late, in proportion to the delay it caused.
+Parts imbalance_parts(const RunMeans& run, const Breakdown& p) {
+  Parts parts;
+  TimeNs all = 0;
+  for (const auto& [cause, ns] : run.late_causes) all += ns;
+  const TimeNs wait = at(losses_of(p, 0), LossGroup::imbalance).lo_ns;
+  if (all <= 0) return parts;
+  for (const auto& [cause, ns] : run.late_causes)
+    parts[cause] += static_cast<TimeNs>(static_cast<double>(wait) * ratio(ns, all));
+  return parts;
+}
+
+Parts parts_of(LossGroup group, const DeviceAnalysis& device, const RunMeans& run,
+               const DeviceMeans& means) {
   switch (group) {
     case LossGroup::host:
       return host_parts(device, means.mean);
@@ -142,8 +156,8 @@ Parts parts_of(LossGroup group, const DeviceAnalysis& device, const DeviceMeans&
     case LossGroup::bubble:
       return {{Cause::pipeline_bubble,
                means.mean[Leaf::comm_pp_wait] + means.mean[Leaf::comm_pp_unsplit]}};
-    case LossGroup::imbalance:  // the late rank's cause needs matched collectives
-      return {};
+    case LossGroup::imbalance:
+      return imbalance_parts(run, means.mean);
     case LossGroup::useful:
       break;
   }
@@ -157,7 +171,7 @@ std::vector<CauseShare> causes_of(LossGroup group, const std::vector<RankAnalysi
   Parts sum;
   for (const DeviceMeans& row : means.devices)
     for (const auto& [cause, ns] :
-         parts_of(group, ranks[row.rank_row].devices[row.device_row], row))
+         parts_of(group, ranks[row.rank_row].devices[row.device_row], means, row))
       sum[cause] += ns;
   std::vector<CauseShare> out;
   const auto devices = static_cast<int64_t>(means.devices.size());

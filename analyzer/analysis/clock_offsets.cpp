@@ -36,6 +36,19 @@ bool all_known(const Offsets& offsets, const Instance& x) {
                      [&](const Member& m) { return offsets[m.rank].has_value(); });
 }
 
+// Ordered pairs of members whose ends agree.
+int64_t close_pairs(const CommSet& set, const Offsets& offsets, const Instance& x) {
+  std::vector<TimeNs> ends;
+  for (const Member& m : x.members) ends.push_back(record_of(set, m).end_ns - *offsets[m.rank]);
+  std::sort(ends.begin(), ends.end());
+  int64_t pairs = 0;
+  for (size_t i = 0, j = 0; i < ends.size(); ++i) {
+    while (ends[i] - ends[j] > kEndToleranceNs) ++j;
+    pairs += 2 * static_cast<int64_t>(i - j);
+  }
+  return pairs;
+}
+
 // Pairs of members whose ends agree; then pairs that were inside together, which decides where no
 // type synchronises.
 std::pair<int64_t, int64_t> score(const CommSet& set, const Offsets& offsets,
@@ -45,10 +58,7 @@ std::pair<int64_t, int64_t> score(const CommSet& set, const Offsets& offsets,
     if (x.members.size() < 2 || !is_consistent(set, x) || !all_known(offsets, x)) continue;
     const Ends e = ends_of(set, offsets, x);
     const auto n = static_cast<int64_t>(x.members.size());
-    if (synchronises(record_of(set, x.members.front()).op) &&
-        e.last_end - e.first_end <= kEndToleranceNs) {
-      agree += n * (n - 1);
-    }
+    if (synchronises(record_of(set, x.members.front()).op)) agree += close_pairs(set, offsets, x);
     if (e.last_begin <= e.first_end) inside += n * (n - 1);
   }
   return {agree, inside};
@@ -127,6 +137,25 @@ bool needs_densest(const CommSet& set) {
   return false;
 }
 
+// Offsets no larger than the spread of common ends measure that spread, not clocks: the recorded
+// clocks stand if under them, too, everybody was inside together.
+void keep_shared_if_close(const CommSet& set, ClockFit& best) {
+  if (best.method == ClockMethod::shared) return;
+  for (const auto& offset : best.offsets)
+    if (offset && (*offset > kWidestSpreadNs / 2 || *offset < -kWidestSpreadNs / 2)) return;
+  const Offsets zero(best.offsets.size(), TimeNs{0});
+  std::vector<Instance> instances = match_by_presence(set, zero);
+  for (const Instance& x : instances) {
+    if (x.members.size() < 2 || !is_consistent(set, x)) continue;
+    if (!everybody_meets(record_of(set, x.members.front()))) continue;
+    const Ends e = ends_of(set, zero, x);
+    if (e.last_begin > e.first_end) return;
+  }
+  best.offsets = zero;
+  best.method = ClockMethod::shared;
+  best.instances = std::move(instances);
+}
+
 }  // namespace
 
 MedianFit fit_medians(const CommSet& set, const std::vector<Instance>& instances) {
@@ -194,6 +223,7 @@ ClockFit fit_clocks(const CommSet& set) {
     }
     try_offsets(std::move(fine), best.method, true);
   }
+  keep_shared_if_close(set, best);
   const MedianFit check = fit_medians(set, best.instances);
   best.samples = check.samples;
   best.residual_ns.assign(n, 0);

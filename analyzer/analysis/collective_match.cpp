@@ -1,18 +1,22 @@
 // Lists of a communicator are merged, not zipped: take the heads of all members' lists; the head
 // that ends first and all heads that had started by then are one instance, the others wait for the
-// next round. A communicator that only a stream number names may be several groups at once, so
-// there the heads must also end within kEndToleranceNs of each other.
+// next round. A communicator that only a stream number names may be several groups at once: ranks
+// whose collectives end together belong to one group (stream_groups.h); where that can not be told,
+// as for sends and receives, the heads must end within kEndToleranceNs of each other.
 // Tested by: cross_rank_test.cpp
 #include "analysis/collective_match.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
+
+#include "analysis/stream_groups.h"
 
 namespace ws {
 namespace {
 
-using Lists = std::vector<std::vector<Member>>;  // per rank row, in order of enqueue
+using Lists = MemberLists;
 
 // Records of each communicator that carry no sequence number, by rank, in order of enqueue.
 std::map<uint32_t, Lists> unnumbered(const CommSet& set, const Offsets* offsets) {
@@ -97,9 +101,10 @@ void match_pairs(const CommSet& set, Lists& lists, uint32_t communicator,
   }
 }
 
+// named: the lists are of one group. expected: members of it, 0: not known.
 void merge_by_presence(const CommSet& set, const Offsets& offsets, const Lists& lists,
-                       uint32_t communicator, std::vector<Instance>& out) {
-  const bool named = set.communicators[communicator].named;
+                       uint32_t communicator, bool named, uint32_t expected,
+                       std::vector<Instance>& out) {
   std::vector<size_t> next(lists.size(), 0);
   std::vector<uint32_t> open;  // ranks with records left
   for (uint32_t r = 0; r < lists.size(); ++r) {
@@ -117,6 +122,7 @@ void merge_by_presence(const CommSet& set, const Offsets& offsets, const Lists& 
     }
     Instance x;
     x.communicator = communicator;
+    x.expected = expected;
     for (uint32_t r : open) {
       const bool inside = head(r).begin_ns - *offsets[r] <= leaves;
       const bool together = named || head(r).end_ns - *offsets[r] <= leaves + kEndToleranceNs;
@@ -128,6 +134,27 @@ void merge_by_presence(const CommSet& set, const Offsets& offsets, const Lists& 
                open.end());
     out.push_back(std::move(x));
   }
+}
+
+// A stream number: groups are found first, what is left is joined by common ends alone.
+void merge_stream(const CommSet& set, const Offsets& offsets, Lists& lists, uint32_t communicator,
+                  std::vector<Instance>& out) {
+  Lists meeting(lists.size());
+  for (size_t r = 0; r < lists.size(); ++r) {
+    const auto meets = [&](const Member& m) {
+      return everybody_meets(set.ranks[m.rank].records[m.record]);
+    };
+    std::copy_if(lists[r].begin(), lists[r].end(), std::back_inserter(meeting[r]), meets);
+    lists[r].erase(std::remove_if(lists[r].begin(), lists[r].end(), meets), lists[r].end());
+  }
+  for (const std::vector<uint32_t>& group : groups_on_stream(set, offsets, meeting)) {
+    Lists own(lists.size());
+    for (uint32_t r : group) own[r].swap(meeting[r]);
+    merge_by_presence(set, offsets, own, communicator, true, static_cast<uint32_t>(group.size()),
+                      out);
+  }
+  for (const Lists* rest : {&meeting, &lists})
+    merge_by_presence(set, offsets, *rest, communicator, false, 0, out);
 }
 
 }  // namespace
@@ -155,7 +182,10 @@ std::vector<Instance> match_by_presence(const CommSet& set, const Offsets& offse
   match_numbered(set, &offsets, out);
   for (auto& [communicator, lists] : unnumbered(set, &offsets)) {
     match_pairs(set, lists, communicator, out);
-    merge_by_presence(set, offsets, lists, communicator, out);
+    if (set.communicators[communicator].named)
+      merge_by_presence(set, offsets, lists, communicator, true, 0, out);
+    else
+      merge_stream(set, offsets, lists, communicator, out);
   }
   return out;
 }

@@ -16,11 +16,15 @@ struct Member {
 };
 struct Instance {
   uint32_t communicator = 0;
+  // Members that should be there as far as the recordings tell by themselves; 0: not told.
+  uint32_t expected = 0;
   std::vector<Member> members;  // by rank row
 };
 
 // Ends of one instance agree this well where the members had to be guessed (D).
 inline constexpr TimeNs kEndToleranceNs = 20'000;
+// A ring lets its members go one after the other: ends of large groups spread further (D).
+inline constexpr TimeNs kWidestSpreadNs = 100'000;
 
 // By sequence number, else zipped by position in order of enqueue. Needs no clock.
 std::vector<Instance> match_by_position(const CommSet& set);

@@ -60,9 +60,13 @@ void fold_payloads(Table& table) {
   table = std::move(folded);
 }
 
-std::vector<CollectiveRow> finish(const Labels& labels, Table& table) {
+struct Finished {
+  std::vector<CollectiveRow> rows;
+  std::map<Key, uint32_t> row_of;
+};
+
+Finished finish(const Labels& labels, Table& table) {
   fold_payloads(table);
-  std::vector<CollectiveRow> out;
   for (auto& [key, row] : table.rows) {
     const uint32_t communicator = std::get<0>(key);
     row.group = communicator == kNoRow
@@ -72,15 +76,36 @@ std::vector<CollectiveRow> finish(const Labels& labels, Table& table) {
     row.op = std::get<2>(key);
     row.bytes = std::get<3>(key);
     row.peer_copy = communicator == kNoRow;
-    out.push_back(std::move(row));
   }
-  std::sort(out.begin(), out.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
+  std::sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     const auto order = [](const CollectiveRow& r) {
       return std::make_tuple(-exposed(r), -r.total_ns, std::string_view(r.group), r.kind, r.op,
                              r.bytes);
     };
-    return order(a) < order(b);
+    return order(a.second) < order(b.second);
   });
+  Finished out;
+  for (auto& [key, row] : table.rows) {
+    out.row_of[key] = static_cast<uint32_t>(out.rows.size());
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+// Which row every collective of the device is in; payloads may have been put together.
+std::vector<std::pair<uint32_t, uint32_t>> rows_of_ops(const Trace& trace, const Labels& labels,
+                                                       DeviceId device, const Finished& finished) {
+  std::vector<std::pair<uint32_t, uint32_t>> out;
+  for (const CommOp& c : labels.comm_ops) {
+    if (trace.device_of(c.op) != device) continue;
+    Key key{labels.ops.communicator[c.op], labels.ops.kind[c.op], labels.ops.coll[c.op], c.bytes};
+    auto at = finished.row_of.find(key);
+    if (at == finished.row_of.end()) {
+      std::get<3>(key) = -1;
+      at = finished.row_of.find(key);
+    }
+    if (at != finished.row_of.end()) out.emplace_back(c.op, at->second);
+  }
   return out;
 }
 
@@ -148,7 +173,9 @@ CommunicationSummary summarize_communication(const Trace& trace, const Labels& l
       for_each_clip(windows, part.span, [&](size_t, Interval clip) {
         charge(table.at(key_of(labels, part.op)), part.leaf, clip.length());
       });
-  out.rows = finish(labels, table);
+  Finished finished = finish(labels, table);
+  out.row_of_op = rows_of_ops(trace, labels, device, finished);
+  out.rows = std::move(finished.rows);
   out.comm = comm.sum;
   out.copies = copies.sum;
   for (size_t k = 0; k < kinds.size(); ++k) out.by_kind[k] = kinds[k].sum;

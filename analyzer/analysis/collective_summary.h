@@ -11,6 +11,7 @@ struct CommunicationSummary {
   std::vector<CollectiveRow> rows;  // most exposed first
   Overlap comm, copies;             // unions over all windows, not per step
   std::array<Overlap, kCommRowCount> by_kind;
+  std::vector<std::pair<uint32_t, uint32_t>> row_of_op;  // collectives only, by row of Trace::ops
 };
 
 // Collectives by (communicator, kind, operation, payload). Exposed time is what the timeline

@@ -47,4 +47,12 @@ constexpr bool is_point_to_point(CollectiveOp op) {
   return op == CollectiveOp::send || op == CollectiveOp::recv || op == CollectiveOp::send_recv;
 }
 
+// Nobody leaves before everybody is there. All-to-alls without metadata are grouped sends and
+// receives of a dimension that is no pipeline.
+constexpr bool everybody_meets(const CommRecord& r) {
+  const bool exchange =
+      r.op == CollectiveOp::send_recv && r.kind != CommKind::pp && r.kind != CommKind::other;
+  return synchronises(r.op) || r.op == CollectiveOp::all_to_all || exchange;
+}
+
 }  // namespace ws

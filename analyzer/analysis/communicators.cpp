@@ -165,7 +165,11 @@ class Table {
       const std::string key = fmt::format("{}|{}", group, members.empty() ? desc : members);
       const auto [it, fresh] =
           by_key_.try_emplace(key, static_cast<uint32_t>(labels_.communicators.size()));
-      if (fresh) labels_.communicators.push_back(described(info, group, desc, members));
+      if (fresh) {
+        labels_.communicators.push_back(described(info, group, desc, members));
+        Communicator& c = labels_.communicators.back();
+        c.key = key_of(group, c);
+      }
       id = it->second;
       Communicator& c = labels_.communicators[id];
       if (c.size == 0 && info.group_size > 0) c.size = info.group_size;
@@ -180,6 +184,7 @@ class Table {
     if (fresh) {
       Communicator c;
       c.name = fmt::format("stream {}", trace_.streams[row(stream)].number);
+      c.key = kind == CommKind::other ? c.name : fmt::format("{} {}", c.name, name_of(kind));
       c.kind = kind;
       labels_.communicators.push_back(std::move(c));
     }
@@ -187,6 +192,13 @@ class Table {
   }
 
  private:
+  // The name of a group and its members; a description where the members are not known.
+  static std::string key_of(std::string_view group, const Communicator& c) {
+    std::string key(group == "undefined" ? std::string_view() : group);
+    for (int64_t member : c.members) key += fmt::format("|{}", member);
+    return c.members.empty() ? fmt::format("{}|{}", key, c.name) : key;
+  }
+
   Communicator described(const CollectiveInfo& info, std::string_view group, std::string_view desc,
                          std::string_view members) const {
     Communicator c;

@@ -131,7 +131,7 @@ void explain_faint_losses(const RunMeans& means, RunVerdict& verdict) {
 }  // namespace
 
 void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-             const RunEvidence& evidence, RunVerdict& verdict) {
+             const RunEvidence& evidence, const AcrossRanks& across, RunVerdict& verdict) {
   const auto say = [&](std::string sentence) {
     if (!sentence.empty()) verdict.why.push_back(std::move(sentence));
   };
@@ -150,6 +150,7 @@ void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   if (verdict.kind == VerdictKind::mixed && *verdict.loss != LossGroup::host &&
       verdict.also != LossGroup::host && host.lo_share >= 0.10)
     say(group_sentence(LossGroup::host, means, verdict, ranks));
+  explain_across(across, ranks, means, verdict);
   explain_not_blocking(means, verdict);
   if (exposed_communication(means.mean) > 0 && evidence.parallel_job)
     explain_unsplit(ranks, means, evidence, verdict);

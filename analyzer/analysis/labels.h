@@ -33,6 +33,7 @@ struct OpLabels {
 // A communicator as far as the source tells: hash or group name + members, else the stream.
 struct Communicator {
   std::string name;              // shown: group description, else name, else "stream 20"
+  std::string key;               // equal on all ranks of the job that are members
   std::vector<int64_t> members;  // world ranks, empty: not known
   int64_t size = 0;              // 0: not known
   CommKind kind = CommKind::other;

@@ -60,11 +60,17 @@ RunMeans means_of(const std::vector<RankAnalysis>& ranks) {
       DeviceMeans row{r, d, ranks[r].rank, device.device, 0, {}};
       Breakdown sum;
       TimeNs offload = 0, not_blocking = 0;
+      StageIdle stage;
       for (size_t step : counted_steps(device.steps)) {
         sum.add(device.breakdowns[step]);
         if (step < device.offload_idle_ns.size()) offload += device.offload_idle_ns[step];
         if (step < device.evidence.not_blocking_ns.size())
           not_blocking += device.evidence.not_blocking_ns[step];
+        if (step < device.stage_idle.size()) {
+          stage.known_ns += device.stage_idle[step].known_ns;
+          stage.open_ns += device.stage_idle[step].open_ns;
+          stage.wait_ns += device.stage_idle[step].wait_ns;
+        }
         ++row.steps;
       }
       if (row.steps == 0) continue;
@@ -75,18 +81,22 @@ RunMeans means_of(const std::vector<RankAnalysis>& ranks) {
       out.offload_idle_ns += rounded(offload, row.steps);
       out.not_blocking_ns += rounded(not_blocking, row.steps);
       out.opaque_ns += device.evidence.opaque_ns;
+      out.stage.known_ns += rounded(stage.known_ns, row.steps);
+      out.stage.open_ns += rounded(stage.open_ns, row.steps);
+      out.stage.wait_ns += rounded(stage.wait_ns, row.steps);
       out.devices.push_back(std::move(row));
     }
   }
   const auto devices = static_cast<int64_t>(out.devices.size());
   if (devices == 0) return out;
   out.mean = mean_of(sum_of_means, devices);
-  for (TimeNs* ns : {&out.offload_idle_ns, &out.not_blocking_ns, &out.opaque_ns})
+  for (TimeNs* ns : {&out.offload_idle_ns, &out.not_blocking_ns, &out.opaque_ns,
+                     &out.stage.known_ns, &out.stage.open_ns, &out.stage.wait_ns})
     *ns = rounded(*ns, devices);
   return out;
 }
 
-PerGroup<LossNs> losses_of(const Breakdown& p, TimeNs offload_idle_ns) {
+PerGroup<LossNs> losses_of(const Breakdown& p, TimeNs offload_idle_ns, const StageIdle& stage) {
   PerGroup<LossNs> out;
   const CommSums comm = comm_sums(p);
   const TimeNs useful =
@@ -103,10 +113,14 @@ PerGroup<LossNs> losses_of(const Breakdown& p, TimeNs offload_idle_ns) {
   at(out, LossGroup::memory) = {memory, memory};
   at(out, LossGroup::communication) = {comm.transfer,
                                        comm.transfer + comm.unsplit + comm.pp_unsplit};
-  at(out, LossGroup::imbalance) = {comm.wait, comm.wait + comm.unsplit};
-  at(out, LossGroup::bubble) = {comm.pp_wait, comm.pp_wait + comm.pp_unsplit};
+  const TimeNs wait = std::max<TimeNs>(0, comm.wait - stage.wait_ns);
+  at(out, LossGroup::imbalance) = {wait, wait + comm.unsplit};
+  const TimeNs bubble = comm.pp_wait + stage.known_ns + stage.open_ns + stage.wait_ns;
+  at(out, LossGroup::bubble) = {bubble, bubble + comm.pp_unsplit};
   // The round trip of an offload may cover idle time without a known cause.
-  at(out, LossGroup::host) = {std::max<TimeNs>(0, host), std::max<TimeNs>(0, host + open_idle)};
+  const TimeNs host_lo = host - stage.known_ns;
+  at(out, LossGroup::host) = {std::max<TimeNs>(0, host_lo),
+                              std::max<TimeNs>(0, host_lo + open_idle - stage.open_ns)};
   return out;
 }
 

@@ -29,6 +29,9 @@ struct RunMeans {
   TimeNs offload_idle_ns = 0;  // per step
   TimeNs not_blocking_ns = 0;
   TimeNs opaque_ns = 0;
+  StageIdle stage;
+  // Why ranks were late where they met (across_ranks.h): sums of marginal delay.
+  std::vector<std::pair<Cause, TimeNs>> late_causes;
   TimeNs step_ns() const { return mean.total(); }
 };
 RunMeans means_of(const std::vector<RankAnalysis>& ranks);
@@ -47,8 +50,9 @@ const T& at(const PerGroup<T>& all, LossGroup g) {
 struct LossNs {
   TimeNs lo_ns = 0, hi_ns = 0;
 };
-// leaves per step; offload_idle_ns of the host's leaves belongs to memory.
-PerGroup<LossNs> losses_of(const Breakdown& leaves, TimeNs offload_idle_ns);
+// leaves per step; offload_idle_ns of the host's leaves belongs to memory, stage to the bubble.
+PerGroup<LossNs> losses_of(const Breakdown& leaves, TimeNs offload_idle_ns,
+                           const StageIdle& stage = {});
 
 // What removing a group gains, as a share of the step (ALGORITHMS 6): by re-simulation.
 struct Price {

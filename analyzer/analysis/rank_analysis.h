@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/device_comms.h"
 #include "analysis/partition.h"
 #include "analysis/replay_input.h"
 #include "analysis/steps.h"
@@ -29,7 +30,12 @@ struct CollectiveRow {  // per (communicator, kind, op, bytes)
   TimeNs wait_ns = 0, transfer_ns = 0, unsplit_ns = 0;  // exposed time, as charged
   TimeNs hidden_ns = 0;                                 // under compute
   TimeNs min_ns = 0;                                    // shortest instance
-  bool peer_copy = false;                               // copies between devices, no collective
+  // Of the instances that were matched with those of other ranks, hidden time included.
+  int64_t matched = 0;
+  TimeNs matched_wait_ns = 0, matched_transfer_ns = 0;
+  int32_t late_rank = -1;  // arrives last most often, -1: not matched
+  int64_t group_size = 0;  // 0: not known
+  bool peer_copy = false;  // copies between devices, no collective
 };
 
 struct IdleRow {  // per idle leaf
@@ -86,6 +92,14 @@ struct Evidence {
   bool cuda_graphs = false;         // graph launches or graph nodes were seen
 };
 
+// Time of a step at the edges of a pipeline stage's own work, while another stage of its replica
+// computes: bubble, whatever its leaf (DESIGN 5).
+struct StageIdle {
+  TimeNs known_ns = 0;  // idle with a host cause
+  TimeNs open_ns = 0;   // idle without a known cause
+  TimeNs wait_ns = 0;   // waiting in collectives that span stages
+};
+
 struct DeviceAnalysis {
   int32_t device = 0;  // CUDA ordinal
   std::string gpu;
@@ -104,6 +118,11 @@ struct DeviceAnalysis {
   int64_t launches_without_op = 0;
   int64_t expected_launches = 0;
   Evidence evidence;
+  std::vector<StageIdle> stage_idle;  // one per step; empty: no pipeline
+  DeviceComms comms;                  // dropped when the ranks of the run have been put together
+  // Set there; nullopt: not matched with other ranks.
+  std::optional<TimeNs> clock_offset_ns, clock_error_ns;  // subtract to reach the run's clock
+  std::optional<TimeNs> late_ns;  // per counted step: last minus second-last arrival where last
 };
 
 // Signs of the run's configuration in one rank.

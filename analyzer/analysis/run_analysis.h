@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "analysis/price_run.h"
+#include "analysis/across_ranks.h"
 #include "analysis/verdict.h"
 
 namespace ws {
 
 struct RunAnalysis {
   std::vector<RankAnalysis> ranks;  // by rank; rank numbers are unique
+  AcrossRanks across;
   RunMeans means;
   PricedRun what_if;
   RunVerdict verdict;

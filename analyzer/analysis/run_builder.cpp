@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/counted_steps.h"
 #include "base/text.h"
 
 namespace ws {
@@ -162,6 +163,15 @@ void note_sources(const RankAnalysis& rank, Notes& notes) {
   if (device_records && !rank.has_host_ranges) notes.add(NoteCode::no_host_ranges, file);
 }
 
+void note_matching(const AcrossRanks& across, Notes& notes) {
+  if (across.inconsistent > 0)
+    notes.add(NoteCode::inconsistent_collectives, {}, across.inconsistent);
+  if (across.incomplete > 0) notes.add(NoteCode::incomplete_collectives, {}, across.incomplete);
+  if (across.clock_unknown) notes.add(NoteCode::clocks_unknown, {}, across.instances);
+  if (across.clock_violations > 0)
+    notes.add(NoteCode::clock_violations, {}, across.clock_violations);
+}
+
 void gather_notes(RunAnalysis& run) {
   std::set<std::string> formats;
   int64_t world = 0, unsplit = 0;
@@ -181,7 +191,64 @@ void gather_notes(RunAnalysis& run) {
     run.notes.add(NoteCode::peers_missing, {}, world - recorded,
                   fmt::format("{} of {} ranks", recorded, world));
   if (unsplit > 0) run.notes.add(NoteCode::unsplit_collectives, {}, unsplit);
+  note_matching(run.across, run.notes);
   if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
+}
+
+// The same in rows of ranks, for the dependency graph: instances in which everybody's waiting is
+// known. A rank's records are those of its devices one after the other.
+MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
+                           const AcrossRanks& across) {
+  MatchedRanks out;
+  const std::vector<TimeNs> shifts = to_run_clock(cross, ranks);
+  std::vector<uint32_t> first_record;
+  out.offsets.assign(ranks.size(), TimeNs{0});
+  for (size_t p = 0; p < cross.participants.size(); ++p) {
+    const Participant at = cross.participants[p];
+    const bool first = at.device_row == 0;
+    first_record.push_back(
+        first ? 0
+              : first_record.back() +
+                    static_cast<uint32_t>(cross.set.ranks[p - 1].records.size()));
+    if (first) out.offsets[at.rank_row] = -shifts[p];
+  }
+  for (const Instance& x : cross.clocks.instances) {
+    Instance known{x.communicator, x.expected, {}};
+    for (const Member& m : x.members)
+      if (cross.arrivals[m.rank][m.record] != kNotMatched && !cross.wait_only[m.rank][m.record])
+        known.members.push_back(
+            {static_cast<uint32_t>(cross.participants[m.rank].rank_row),
+             first_record[m.rank] + m.record});
+    if (known.members.size() == x.members.size() && known.members.size() > 1)
+      out.instances.push_back(std::move(known));
+  }
+  out.communicators = cross.set.communicators;
+  for (uint32_t r = 0; r < ranks.size(); ++r)
+    if (std::find(across.late_ranks.begin(), across.late_ranks.end(), ranks[r].rank) !=
+        across.late_ranks.end())
+      out.late_ranks.push_back(r);
+  return out;
+}
+
+// Clocks, waiting and lateness; afterwards the single operations are no longer needed.
+MatchedRanks join_ranks(RunAnalysis& run) {
+  const CrossRank cross = match_ranks(run.ranks);
+  split_waits(cross, run.ranks);
+  find_stage_idle(cross, run.ranks);
+  run.across = look_across(cross, run.ranks);
+  run.means = means_of(run.ranks);
+  for (const LateCause& late : run.across.causes)
+    run.means.late_causes.emplace_back(late.cause, late.marginal_ns);
+  for (size_t p = 0; p < run.across.late.size(); ++p) {
+    const Participant at = cross.participants[p];
+    DeviceAnalysis& device = run.ranks[at.rank_row].devices[at.device_row];
+    const auto steps = static_cast<int64_t>(counted_steps(device.steps).size());
+    device.late_ns = rounded(run.across.late[p].marginal_ns, std::max<int64_t>(1, steps));
+  }
+  MatchedRanks known = matched_ranks(cross, run.ranks, run.across);
+  for (RankAnalysis& rank : run.ranks)
+    for (DeviceAnalysis& device : rank.devices) device.comms = {};
+  return known;
 }
 
 }  // namespace
@@ -212,12 +279,12 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
         fmt::format("--rank: expected ranks of this run, found none of them; "
                     "the run has {}",
                     shorten(found, 200))};
+  const MatchedRanks known = join_ranks(run);
   gather_notes(run);
-  run.means = means_of(run.ranks);
-  run.what_if = price_run(run.ranks, run.means, {}, options.price);
+  run.what_if = price_run(run.ranks, run.means, known, options.price);
   if (!run.what_if.why_not.empty())
     run.notes.add(NoteCode::what_if_not_available, {}, 1, run.what_if.why_not);
-  run.verdict = judge(run.ranks, run.means, run.what_if.prices);
+  run.verdict = judge(run.ranks, run.means, run.what_if.prices, run.across);
   return run;
 }
 

@@ -21,7 +21,7 @@ constexpr double kMostOfIt = 0.8;
 
 PerGroup<LossRow> loss_rows(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                             const std::optional<Prices>& prices) {
-  const PerGroup<LossNs> ns = losses_of(means.mean, means.offload_idle_ns);
+  const PerGroup<LossNs> ns = losses_of(means.mean, means.offload_idle_ns, means.stage);
   PerGroup<LossRow> out;
   for (size_t g = 0; g < kLossGroupCount; ++g) {
     out[g].ns = ns[g];
@@ -36,7 +36,7 @@ PerGroup<LossRow> loss_rows(const std::vector<RankAnalysis>& ranks, const RunMea
 // Intervals that decide: without what blocks nothing, and with what hides inside whole graphs.
 PerGroup<LossShare> deciding_shares(const Breakdown& leaves, const RunMeans& means,
                                     const std::optional<Prices>& prices) {
-  PerGroup<LossNs> ns = losses_of(leaves, means.offload_idle_ns);
+  PerGroup<LossNs> ns = losses_of(leaves, means.offload_idle_ns, means.stage);
   for (LossGroup g : {LossGroup::communication, LossGroup::imbalance, LossGroup::bubble}) {
     LossNs& loss = at(ns, g);
     loss.hi_ns = std::max<TimeNs>(0, loss.hi_ns - means.not_blocking_ns);
@@ -101,7 +101,7 @@ bool stable_constants(const std::vector<RankAnalysis>& ranks, const RunMeans& me
 
 Cause undecided_cause(const RunMeans& means) {
   const TimeNs unsplit = unsplit_communication(means.mean);
-  const PerGroup<LossNs> ns = losses_of(means.mean, means.offload_idle_ns);
+  const PerGroup<LossNs> ns = losses_of(means.mean, means.offload_idle_ns, means.stage);
   const TimeNs unknown = at(ns, LossGroup::host).hi_ns - at(ns, LossGroup::host).lo_ns;
   if (means.opaque_ns > std::max(unsplit, unknown)) return Cause::graph_level_trace;
   if (unsplit >= unknown) return Cause::peers_missing;
@@ -110,7 +110,8 @@ Cause undecided_cause(const RunMeans& means) {
 
 TimeNs loss_in_step(LossGroup loss, const DeviceAnalysis& device, size_t step) {
   const TimeNs offload = step < device.offload_idle_ns.size() ? device.offload_idle_ns[step] : 0;
-  const LossNs ns = at(losses_of(device.breakdowns[step], offload), loss);
+  const StageIdle stage = step < device.stage_idle.size() ? device.stage_idle[step] : StageIdle{};
+  const LossNs ns = at(losses_of(device.breakdowns[step], offload, stage), loss);
   return loss == LossGroup::communication ? ns.hi_ns : ns.lo_ns;
 }
 
@@ -132,6 +133,15 @@ std::vector<Key> guilty(const std::map<Key, TimeNs>& sums, size_t few) {
   if (total == 0 || out.size() * few > sums.size()) out.clear();
   std::sort(out.begin(), out.end());
   return out;
+}
+
+// Imbalance is where the late rank is, not where the others wait.
+void find_late(const AcrossRanks& across, RunVerdict& verdict) {
+  if (across.straggler.kind == StragglerKind::persistent ||
+      across.straggler.kind == StragglerKind::transient)
+    verdict.where_ranks = {across.straggler.rank};
+  if (across.straggler.kind == StragglerKind::transient)
+    verdict.where_steps = {across.straggler_step};
 }
 
 void find_where(const std::vector<RankAnalysis>& ranks, RunVerdict& verdict) {
@@ -234,7 +244,7 @@ LeadingLoss leading_loss(const std::vector<RankAnalysis>& ranks, const RunMeans&
 }
 
 RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                 const std::optional<Prices>& prices) {
+                 const std::optional<Prices>& prices, const AcrossRanks& across) {
   RunVerdict verdict;
   const RunEvidence evidence = evidence_of(ranks, means);
   verdict.single_rank_of_job = evidence.single_rank;
@@ -262,9 +272,11 @@ RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
           : confidence_of(evidence, sure, stable_constants(ranks, means, prices, outcome));
   if (verdict.kind == VerdictKind::none)
     find_profiler_steps(ranks, verdict);
+  else if (verdict.loss == LossGroup::imbalance)
+    find_late(across, verdict);
   else
     find_where(ranks, verdict);
-  explain(ranks, means, evidence, verdict);
+  explain(ranks, means, evidence, across, verdict);
   return verdict;
 }
 

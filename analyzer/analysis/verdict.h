@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/across_ranks.h"
 #include "analysis/losses.h"
 
 namespace ws {
@@ -34,9 +35,10 @@ struct RunVerdict {
   bool single_rank_of_job = false;
 };
 
-// ranks sorted by rank; means = means_of(ranks).
+// ranks sorted by rank; means = means_of(ranks), with the causes of lateness where ranks were
+// matched.
 RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                 const std::optional<Prices>& prices = {});
+                 const std::optional<Prices>& prices = {}, const AcrossRanks& across = {});
 
 Wall wall_of(LossGroup loss);
 

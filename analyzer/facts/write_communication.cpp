@@ -22,6 +22,36 @@ void add(CollectiveRow& to, const CollectiveRow& from) {
   to.transfer_ns += from.transfer_ns;
   to.unsplit_ns += from.unsplit_ns;
   to.hidden_ns += from.hidden_ns;
+  to.matched += from.matched;
+  to.matched_transfer_ns += from.matched_transfer_ns;
+  to.group_size = std::max(to.group_size, from.group_size);
+}
+
+// Traffic of one link per payload, as NCCL's tests count it: an all-reduce moves every byte out and
+// back, of n members each keeps its own part (NCCL tests, doc/PERFORMANCE.md).
+std::optional<double> bus_gbps(CollectiveOp op, int64_t bytes, const CollectiveRow& row) {
+  if (bytes <= 0 || row.matched == 0 || row.matched_transfer_ns <= 0) return std::nullopt;
+  const auto n = static_cast<double>(row.group_size);
+  double factor = 1;
+  switch (op) {
+    case CollectiveOp::all_reduce:
+      factor = n < 2 ? 0 : 2 * (n - 1) / n;
+      break;
+    case CollectiveOp::all_gather:
+    case CollectiveOp::reduce_scatter:
+    case CollectiveOp::all_to_all:
+      factor = n < 2 ? 0 : (n - 1) / n;
+      break;
+    case CollectiveOp::unknown:
+    case CollectiveOp::barrier:
+      factor = 0;
+      break;
+    default:
+      break;
+  }
+  if (factor <= 0) return std::nullopt;
+  return factor * static_cast<double>(bytes) * static_cast<double>(row.matched) /
+         static_cast<double>(row.matched_transfer_ns);
 }
 
 size_t kind_row(const CollectiveRow& row) {
@@ -49,11 +79,14 @@ struct KindSum {
 
 Result<void> write_collectives(const Database& db, const FactInput& in) {
   std::map<Key, CollectiveRow> merged;
+  std::map<Key, std::map<int32_t, int64_t>> late;  // rank: how many members name it
   std::array<KindSum, kCommRowCount> kinds;
   for_each_device(in.run,
                   [&](const RankAnalysis& rank, const DeviceAnalysis& device, const DeviceMeans&) {
                     for (const CollectiveRow& row : device.collectives) {
-                      add(merged[{row.group, kind_row(row), row.op, row.bytes}], row);
+                      const Key key{row.group, kind_row(row), row.op, row.bytes};
+                      add(merged[key], row);
+                      if (row.late_rank >= 0) ++late[key][row.late_rank];
                       KindSum& kind = kinds[kind_row(row)];
                       kind.count += row.count;
                       kind.exposed_by_op[row.op] += exposed(row);
@@ -71,12 +104,14 @@ Result<void> write_collectives(const Database& db, const FactInput& in) {
   FactTable table(db, "fact_collective"), comm(db, "fact_comm");
   for (const auto& [key, row] : rows) {
     const int64_t bytes = std::get<3>(key);
-    constexpr std::optional<double> kNotSplit;
-    constexpr std::optional<int64_t> kNotMatched;
+    std::optional<int32_t> late_rank;
+    int64_t most = 0;
+    for (const auto& [rank, named] : late[key])
+      if (named > most) most = named, late_rank = rank;
     table.row(std::get<0>(key), kind_name(std::get<1>(key)), name_of(std::get<2>(key)),
               bytes >= 0 ? std::optional(bytes) : std::nullopt, row.count, row.total_ns,
-              row.wait_ns, row.transfer_ns, row.unsplit_ns, row.hidden_ns, row.min_ns, kNotSplit,
-              kNotMatched);
+              row.wait_ns, row.transfer_ns, row.unsplit_ns, row.hidden_ns, row.min_ns,
+              bus_gbps(std::get<2>(key), bytes, row), late_rank);
   }
   const TimeNs step = in.run.means.step_ns();
   const auto devices = std::max<int64_t>(1, static_cast<int64_t>(in.run.means.devices.size()));

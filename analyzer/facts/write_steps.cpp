@@ -32,11 +32,11 @@ Result<void> write_ranks(const Database& db, const FactInput& in) {
   FactTable ranks(db, "fact_rank"), leaves(db, "fact_rank_leaf");
   for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
                               const DeviceMeans& means) {
-    constexpr std::optional<int64_t> kNotMeasured;  // clocks and lateness need matched collectives
     ranks.row(rank.rank, device.device, shown_host(in, rank), name_of(rank.rank_source),
-              device.gpu.empty() ? std::nullopt : std::optional(device.gpu), kNotMeasured,
-              kNotMeasured, device.constants.launch_latency_ns, device.constants.kernel_gap_ns,
-              means.mean.total(), kNotMeasured, device.ops, device.ops_with_launch);
+              device.gpu.empty() ? std::nullopt : std::optional(device.gpu), device.clock_offset_ns,
+              device.clock_error_ns, device.constants.launch_latency_ns,
+              device.constants.kernel_gap_ns, means.mean.total(), device.late_ns, device.ops,
+              device.ops_with_launch);
     for (size_t i = 0; i < kLeafCount; ++i)
       if (means.mean.ns[i] != 0)
         leaves.row(rank.rank, device.device, name_of(leaf_at(i)), means.mean.ns[i]);

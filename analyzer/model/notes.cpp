@@ -113,7 +113,22 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"profiler_overhead", kWarn, "the profiler itself took time inside steps",
      "record fewer activities or a shorter window"},
     {"unsplit_collectives", kInfo,
-     "collectives are not split into waiting and transfer: this version does not match ranks yet",
+     "collectives are not split into waiting and transfer: their other members are not in the "
+     "recordings or could not be matched",
+     "record the same steps on all ranks of the communicator"},
+    {"inconsistent_collectives", kWarn,
+     "collectives that should be one name different operations on different ranks and were not "
+     "split",
+     "record sequence numbers: torch 2.4 or later, or nsys with NCCL's NVTX ranges"},
+    {"incomplete_collectives", kInfo,
+     "collectives lack members: records of some ranks are missing, they were not split", ""},
+    {"clocks_unknown", kWarn,
+     "no collective tells whether the clocks of the ranks agree, and they can not be right as "
+     "recorded: waiting and transfer were not told apart",
+     "record a step with an all-reduce or barrier, or synchronise the hosts' clocks"},
+    {"clock_violations", kInfo,
+     "on the common clock some ranks leave a collective before the last one arrives: waits of "
+     "these collectives are rough",
      ""},
     {"recompute_estimated", kInfo, "recompute is estimated from counts of kernels, not from ranges",
      "record with host ranges of the backward pass"},

@@ -92,8 +92,8 @@ def nsys_overhead(path, core):
             yield core.Range(tid & 0xFFFFFF, begin, end, meaning, 0, tid >> 24 & 0xFFFFFF, text)
 
 
-def reference(path, report, load, core, limits):
-    """(row, reference partition) per step row."""
+def load_trace(path, report, load, core, rank=0):
+    """The file through the reference's loader, with the names of the product."""
     classes = {k["name"]: k["class"] for k in report["kernels"]}
 
     def classify(name):
@@ -104,12 +104,18 @@ def reference(path, report, load, core, limits):
     load.classify = classify
     load.range_kind = lambda name: host_range_kind(name, load.STEP_RE)
     core.api_class = lambda name: call_class(name, ORIGINAL["api_class"])
-    trace = (load.nsys if path.suffix == ".sqlite" else load.kineto)(str(path))
+    trace = (load.nsys if path.suffix == ".sqlite" else load.kineto)(str(path), rank)
     if path.suffix == ".sqlite":
         trace.ranges += nsys_overhead(path, core)
     for r in trace.ranges:
         if r.kind == "profiler" and path.suffix != ".sqlite":
             r.kind = "jit" if RECORDER_JIT.search(r.name) else "other" if "command buffer full" in r.name.lower() else "profiler"
+    return trace
+
+
+def reference(path, report, load, core, limits):
+    """(row, reference partition) per step row."""
+    trace = load_trace(path, report, load, core)
     load.finish({0: trace})
     partitioners = {}
     for row in report["steps"]["rows"]:
