@@ -351,6 +351,41 @@ CREATE TABLE fact_path (
   share REAL NOT NULL               -- of the path
 ) STRICT;
 
+-- One row when several ranks or devices were analyzed: how they were joined, who was late, balance.
+CREATE TABLE fact_across (
+  ranks INTEGER NOT NULL,           -- devices with communication
+  instances INTEGER NOT NULL,       -- collectives seen on two of them or more
+  split INTEGER NOT NULL,           -- of these, split into waiting and transfer
+  inconsistent INTEGER NOT NULL, incomplete INTEGER NOT NULL, -- not split: operations differ, members missing
+  clock_method TEXT NOT NULL,       -- one of: shared medians densest
+  clock_error_ns INTEGER NOT NULL,  -- largest residual of common ends
+  clock_samples INTEGER NOT NULL,   -- collectives behind the offsets
+  straggler TEXT NOT NULL,          -- one of: none persistent transient rotating
+  straggler_rank INTEGER,           -- persistent and transient only
+  straggler_step TEXT,              -- transient only
+  steps INTEGER NOT NULL, late_steps INTEGER NOT NULL, -- counted steps; those with any delay
+  late_ranks TEXT,                  -- at least a tenth of all delay each, "0,3"; NULL: nobody
+  slower_kernels_share REAL,        -- straggler: same kernels take this much longer than on the other ranks (0.3: 30 %)
+  expert_max_over_mean REAL, expert_max_over_min REAL, -- expert GEMM time before an exchange, mean over exchanges
+  expert_hot_ranks INTEGER,         -- different ranks with most expert work
+  stages INTEGER,                   -- pipeline stages of a replica; NULL: no pipeline
+  stage_max_over_mean REAL,         -- useful time of the stages
+  bubble_micro_batches INTEGER,     -- micro-batches of a 1F1B schedule with this bubble; NULL: none fits
+  stage_idle_share REAL,            -- idle at the edges of a stage's own work, counted as bubble
+  load_balance REAL, communication_efficiency REAL, parallel_efficiency REAL, host_efficiency REAL -- POP, on device time
+) STRICT;
+
+-- Why ranks arrived last, largest first.
+CREATE TABLE fact_late_cause (
+  rank INTEGER NOT NULL,            -- where the delay began
+  category TEXT NOT NULL,           -- one of: gemm expert_gemm attention membound compute_other recompute copy offload launch host sync alloc dataload gc jit profiler unknown transfer
+  cause TEXT NOT NULL,              -- a value of fact_run.cause
+  ns INTEGER NOT NULL,              -- delay it caused, per counted step
+  share REAL NOT NULL,              -- of all delay
+  collectives INTEGER NOT NULL,     -- delayed by it
+  steps INTEGER NOT NULL            -- in which it happened
+) STRICT;
+
 -- What was dropped, repaired, assumed or could not be seen.
 CREATE TABLE fact_note (
   code TEXT NOT NULL, severity TEXT NOT NULL, -- severity; one of: info warning data_loss

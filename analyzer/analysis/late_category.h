@@ -71,6 +71,13 @@ constexpr LateCategory late_category(Leaf leaf, bool grouped) {
       return LateCategory::unknown;
   }
 }
+inline constexpr std::array<std::string_view, kLateCategoryCount> kLateCategoryNames = {
+    "gemm",     "expert_gemm", "attention", "membound", "compute_other", "recompute",
+    "copy",     "offload",     "launch",    "host",     "sync",          "alloc",
+    "dataload", "gc",          "jit",       "profiler", "unknown"};
+constexpr std::string_view name_of(LateCategory c) {
+  return kLateCategoryNames[static_cast<size_t>(c)];
+}
 constexpr bool is_compute(LateCategory c) { return c <= LateCategory::recompute; }
 
 }  // namespace ws

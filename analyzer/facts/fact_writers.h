@@ -32,6 +32,7 @@ Result<void> write_host(const Database& db, const FactInput& in);    // fact_hos
 Result<void> write_memory(const Database& db, const FactInput& in);  // fact_memory
 Result<void> write_what_if(const Database& db,
                            const FactInput& in);  // fact_what_if, fact_replay, fact_path
+Result<void> write_across(const Database& db, const FactInput& in);  // fact_across, fact_late_cause
 Result<void> write_notes(const Database& db, const FactInput& in);   // fact_note
 
 // f(rank, device, its means) for every device in the means.

@@ -113,6 +113,54 @@ Result<void> read_memory(const Database& db, Report& report) {
                   });
 }
 
+Result<void> read_across(const Database& db, Report& report) {
+  auto ok = each_row(
+      db,
+      "SELECT ranks, instances, split, inconsistent, incomplete, clock_method, clock_error_ns, "
+      "clock_samples, straggler, straggler_rank, straggler_step, steps, late_steps, late_ranks, "
+      "slower_kernels_share, expert_max_over_mean, expert_max_over_min, expert_hot_ranks, stages, "
+      "stage_max_over_mean, bubble_micro_batches, stage_idle_share, load_balance, "
+      "communication_efficiency, parallel_efficiency, host_efficiency FROM fact_across LIMIT 1",
+      [&](const Statement& s) {
+        ReportAcross a;
+        a.ranks = s.int64(0);
+        a.instances = s.int64(1);
+        a.split = s.int64(2);
+        a.inconsistent = s.int64(3);
+        a.incomplete = s.int64(4);
+        a.clock_method = text_of(s, 5);
+        a.clock_error_ns = s.int64(6);
+        a.clock_samples = s.int64(7);
+        a.straggler = text_of(s, 8);
+        a.straggler_rank = s.maybe_int64(9);
+        a.straggler_step = maybe_text(s, 10);
+        a.steps = s.int64(11);
+        a.late_steps = s.int64(12);
+        a.late_ranks = maybe_text(s, 13);
+        a.slower_kernels_share = maybe_real(s, 14);
+        a.expert_max_over_mean = maybe_real(s, 15);
+        a.expert_max_over_min = maybe_real(s, 16);
+        a.expert_hot_ranks = s.maybe_int64(17);
+        a.stages = s.maybe_int64(18);
+        a.stage_max_over_mean = maybe_real(s, 19);
+        a.bubble_micro_batches = s.maybe_int64(20);
+        a.stage_idle_share = maybe_real(s, 21);
+        a.load_balance = maybe_real(s, 22);
+        a.communication_efficiency = maybe_real(s, 23);
+        a.parallel_efficiency = maybe_real(s, 24);
+        a.host_efficiency = maybe_real(s, 25);
+        report.across = std::move(a);
+      });
+  if (!ok || !report.across) return ok;
+  return each_row(db,
+                  "SELECT rank, category, cause, ns, share, collectives, steps FROM "
+                  "fact_late_cause ORDER BY rowid",
+                  [&](const Statement& s) {
+                    report.across->causes.push_back({s.int64(0), s.int64(3), s.int64(5), s.int64(6),
+                                                     text_of(s, 1), text_of(s, 2), s.real(4)});
+                  });
+}
+
 Result<void> read_what_if(const Database& db, Report& report) {
   return each_row(
       db,
@@ -144,7 +192,7 @@ Result<void> read_replay(const Database& db, Report& report) {
 
 Result<void> read_tables(const Database& db, Report& report) {
   for (const auto part : {read_partition, read_kernels, read_collectives, read_idle, read_memory,
-                          read_what_if, read_replay}) {
+                          read_across, read_what_if, read_replay}) {
     if (auto ok = part(db, report); !ok) return ok;
   }
   return {};

@@ -182,6 +182,17 @@ void add_where_table(Report& report) {
     take_offload_idle(host, moved);
     add_detail(rows[static_cast<size_t>(WhereGroup::memory)], "idle while offloaded", moved);
   }
+  if (report.across && report.across->stage_idle_share.value_or(0) > 0) {
+    auto left = std::llround(*report.across->stage_idle_share * static_cast<double>(table.sum_ns));
+    for (const WhereGroup group : {WhereGroup::host, WhereGroup::unexplained}) {
+      WhereRow& row = rows[static_cast<size_t>(group)];
+      const int64_t moved = std::clamp<int64_t>(left, 0, row.ns);
+      if (moved == 0) continue;
+      add_detail(row, "of these at a stage's edge", -moved);
+      add_detail(rows[static_cast<size_t>(WhereGroup::bubble)], "idle at a stage's edge", moved);
+      left -= moved;
+    }
+  }
   for (WhereRow& row : rows) {
     std::stable_sort(row.details.begin(), row.details.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });

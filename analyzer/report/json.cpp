@@ -250,6 +250,47 @@ Json memory_json(const std::optional<ReportMemory>& memory) {
           {"latent_wall", m.latent_wall ? Json(*m.latent_wall != 0) : Json(nullptr)}};
 }
 
+Json across_json(const std::optional<ReportAcross>& across) {
+  if (!across) return nullptr;
+  const ReportAcross& a = *across;
+  Json causes = Json::array();
+  for (const ReportLateCause& c : a.causes)
+    causes.push_back({{"rank", c.rank},
+                      {"category", c.category},
+                      {"cause", c.cause},
+                      {"ns", c.ns},
+                      {"share", c.share},
+                      {"collectives", c.collectives},
+                      {"steps", c.steps}});
+  return {{"ranks", a.ranks},
+          {"instances", a.instances},
+          {"split", a.split},
+          {"inconsistent", a.inconsistent},
+          {"incomplete", a.incomplete},
+          {"clock_method", a.clock_method},
+          {"clock_error_ns", a.clock_error_ns},
+          {"clock_samples", a.clock_samples},
+          {"straggler", a.straggler},
+          {"straggler_rank", maybe(a.straggler_rank)},
+          {"straggler_step", maybe_words(a.straggler_step)},
+          {"steps", a.steps},
+          {"late_steps", a.late_steps},
+          {"late_ranks", maybe(a.late_ranks)},
+          {"late_causes", causes},
+          {"slower_kernels_share", maybe(a.slower_kernels_share)},
+          {"expert_max_over_mean", maybe(a.expert_max_over_mean)},
+          {"expert_max_over_min", maybe(a.expert_max_over_min)},
+          {"expert_hot_ranks", maybe(a.expert_hot_ranks)},
+          {"stages", maybe(a.stages)},
+          {"stage_max_over_mean", maybe(a.stage_max_over_mean)},
+          {"bubble_micro_batches", maybe(a.bubble_micro_batches)},
+          {"stage_idle_share", maybe(a.stage_idle_share)},
+          {"load_balance", maybe(a.load_balance)},
+          {"communication_efficiency", maybe(a.communication_efficiency)},
+          {"parallel_efficiency", maybe(a.parallel_efficiency)},
+          {"host_efficiency", maybe(a.host_efficiency)}};
+}
+
 Json what_if_json(const Report& report) {
   Json out = Json::array();
   for (const ReportWhatIf& w : report.what_if) {
@@ -349,6 +390,7 @@ void render_json(const Report& report, const RenderOptions&, std::ostream& out) 
                      {"collectives", collectives_json(report)},
                      {"idle", idle_json(report)},
                      {"memory", memory_json(report.memory)},
+                     {"across", across_json(report.across)},
                      {"what_if", what_if_json(report)},
                      {"replay", replay_json(report)},
                      {"findings", findings},

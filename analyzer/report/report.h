@@ -152,6 +152,24 @@ struct ReportMemory {
   std::optional<int64_t> latent_wall;  // 1: memory is paid through choices
 };
 
+struct ReportLateCause {
+  int64_t rank = 0, ns = 0, collectives = 0, steps = 0;
+  std::string category, cause;
+  double share = 0;
+};
+struct ReportAcross {  // what several ranks tell together
+  int64_t ranks = 0, instances = 0, split = 0, inconsistent = 0, incomplete = 0;
+  std::string clock_method, straggler;
+  int64_t clock_error_ns = 0, clock_samples = 0, steps = 0, late_steps = 0;
+  std::optional<int64_t> straggler_rank, expert_hot_ranks, stages, bubble_micro_batches;
+  std::optional<std::string> straggler_step, late_ranks;
+  std::optional<double> slower_kernels_share, expert_max_over_mean, expert_max_over_min;
+  std::optional<double> stage_max_over_mean, stage_idle_share;
+  std::optional<double> load_balance, communication_efficiency, parallel_efficiency,
+      host_efficiency;
+  std::vector<ReportLateCause> causes;
+};
+
 struct ReportWhatIf {
   std::string id;
   int64_t step_lo_ns = 0, step_hi_ns = 0;
@@ -205,6 +223,7 @@ struct Report {
   std::vector<ReportCollective> collectives;
   std::vector<ReportIdle> idle;
   std::optional<ReportMemory> memory;
+  std::optional<ReportAcross> across;  // nullopt: one device
   std::vector<ReportWhatIf> what_if;
   ReportReplay replay;
   std::vector<ReportPathPart> path;      // critical path, by rank and leaf

@@ -151,7 +151,7 @@ TEST_CASE("a job is parallel by its world size, its groups or its collectives") 
   CHECK(parallel(world));
   RankAnalysis group = busy();
   group.communicators.push_back(
-      {"TENSOR_MODEL_PARALLEL_GROUP", {0, 1}, 2, CommKind::tp, true, false});
+      {"TENSOR_MODEL_PARALLEL_GROUP", "1|0|1", {0, 1}, 2, CommKind::tp, true, false});
   CHECK(parallel(group));
   RankAnalysis collective = busy();
   collective.devices[0].collectives.push_back(

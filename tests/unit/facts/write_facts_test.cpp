@@ -56,7 +56,8 @@ RunAnalysis made_run() {
   slow.steps[3].outlier = true;
   slow.kernels[0].p50_ns = 70'000;
   RankAnalysis a = made::rank(device, 0, 4), b = made::rank(slow, 1, 4);
-  a.communicators.push_back({"DATA_PARALLEL_GROUP", {0, 1, 2, 3}, 4, CommKind::dp, true, false});
+  a.communicators.push_back(
+      {"DATA_PARALLEL_GROUP", "1|0|1|2|3", {0, 1, 2, 3}, 4, CommKind::dp, true, false});
   a.config.precisions = {"bf16"};
   a.host_name = "secret-node";
   RunAnalysis run = run_of({a, b});
