@@ -1,4 +1,4 @@
-// Tested by: device_comms_test.cpp
+// Tested by: across_ranks_test.cpp, cross_rank_test.cpp
 #include "analysis/device_comms.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tested by: explain_across_test.cpp
+// Tested by: across_ranks_test.cpp
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tested by: run_cross_rank_test.cpp
+// Tested by: across_ranks_test.cpp
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// Tested by: write_facts_test.cpp, run_cross_rank_test.cpp
+// Tested by: write_facts_test.cpp, across_ranks_test.cpp
 #include "analysis/phrases.h"
 #include "facts/fact_writers.h"
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "analysis/arrivals.h"
+#include "analysis/cross_rank.h"
 #include "support/catch.h"
 #include "support/scenario_trace.h"
 
@@ -121,6 +122,117 @@ TEST_CASE("cross-rank scenarios") {
       }
     }
   }
+}
+
+// The same integers without the events: partition first, waits split afterwards from what is kept
+// of every operation (the partial of ALGORITHMS 7).
+TEST_CASE("cross-rank scenarios through what is kept of a rank") {
+  const Constants constants;
+  for (const json& s : scenarios().at("cross_rank")) {
+    DYNAMIC_SECTION(s.at("id").get<std::string>()) {
+      const CrossRank known = [&] {
+        CrossRank x;
+        x.set = comms_of(s).set;
+        for (const RankComms& r : x.set.ranks)
+          x.clocks.offsets.push_back(s.at("offsets").at(std::to_string(r.rank)).get<TimeNs>());
+        x.clocks.instances = match_by_presence(x.set, x.clocks.offsets);
+        x.arrivals = find_arrivals(x.set, x.clocks.offsets, x.clocks.instances);
+        for (size_t r = 0; r < x.set.ranks.size(); ++r) {
+          x.participants.push_back({r, 0});
+          x.wait_only.emplace_back(x.set.ranks[r].records.size(), false);
+          x.instance_of.emplace_back(x.set.ranks[r].records.size(), kNoRow);
+          x.clocks.samples.push_back(0);
+          x.clocks.residual_ns.push_back(0);
+        }
+        return x;
+      }();
+      std::vector<RankAnalysis> ranks;
+      for (const RankComms& r : known.set.ranks) {
+        const std::string rank = std::to_string(r.rank);
+        json body = s.at("ranks").at(rank);
+        for (const char* absent : {"apis", "ranges"}) body.emplace(absent, json::array());
+        body.emplace("arrivals", json::object());
+        const ScenarioTrace t(scenario_from_json(body));
+        const HostStates host(t.trace, t.labels);
+        const std::vector<Interval> windows = {window_of(s, rank)};
+        const Timeline timeline =
+            build_timeline(t.trace, t.labels, host, t.device(0), constants, windows[0]);
+        Labels labels;
+        labels.ops = t.labels;
+        labels.communicators.resize(1);
+        for (uint32_t op = 0; op < t.trace.ops.size(); ++op) {
+          if (labels.ops.cls[op] != OpClass::comm) continue;
+          labels.ops.communicator[op] = 0;
+          labels.comm_ops.push_back({op, kNoRow, -1});
+        }
+        DeviceAnalysis device;
+        device.steps.resize(1);
+        device.steps[0].window = windows[0];
+        device.breakdowns = partition(timeline, windows);
+        device.comms = collect_comms(t.trace, labels, t.device(0), timeline, windows);
+        REQUIRE(device.comms.records.size() == r.records.size());
+        RankAnalysis analysis;
+        analysis.rank = r.rank;
+        analysis.devices.push_back(std::move(device));
+        ranks.push_back(std::move(analysis));
+      }
+      split_waits(known, ranks);
+      for (const RankAnalysis& r : ranks) {
+        std::map<std::string, TimeNs> want;
+        for (const auto& [leaf, ns] : s.at("expect").at(std::to_string(r.rank)).items())
+          want[leaf] = ns;
+        INFO("rank " << r.rank);
+        CHECK(nonzero(r.devices[0].breakdowns[0]) == want);
+      }
+    }
+  }
+}
+
+// One group whose members leave one after the other, as in a ring: common ends are wider than the
+// tolerance of pairs. Two groups on one stream number stay apart.
+TEST_CASE("groups behind a stream number are found by common ends") {
+  for (const bool two_groups : {false, true}) {
+    CommSet set;
+    set.communicators.push_back({"stream 20", false, 0});
+    for (int32_t rank = 0; rank < 8; ++rank) {
+      RankComms comms{rank, {}};
+      const bool second = two_groups && rank >= 4;
+      for (int i = 0; i < 60; ++i) {
+        CommRecord r;
+        r.op = CollectiveOp::all_reduce;
+        r.kind = CommKind::tp;
+        const TimeNs end = 10'000'000 * (i + 1) + (second ? 400'000 + 3'000 * (i % 11) : 0);
+        r.begin_ns = r.order_ns = end - (rank % 4 == 0 ? 1'000'000 : 5'000'000);
+        r.end_ns = end + 9'000 * (rank % 4);
+        comms.records.push_back(r);
+      }
+      set.ranks.push_back(std::move(comms));
+    }
+    const Offsets zero(8, TimeNs{0});
+    const auto instances = match_by_presence(set, zero);
+    CHECK(instances.size() == (two_groups ? 120 : 60));
+    for (const Instance& x : instances) CHECK(x.members.size() == (two_groups ? 4 : 8));
+    const ClockFit fit = fit_clocks(set);
+    for (const auto& offset : fit.offsets) CHECK(*offset == 0);
+    const auto arrivals = find_arrivals(set, fit.offsets, fit.instances);
+    CHECK(arrivals[1][7] == set.ranks[0].records[7].begin_ns);
+    CHECK(arrivals[5][7] - set.ranks[5].records[7].begin_ns == 4'000'000);
+  }
+}
+
+TEST_CASE("two receives are not each other's partner") {
+  CommSet set;
+  set.communicators.push_back({"stream 20", false, 0});
+  for (int32_t rank = 0; rank < 2; ++rank) {
+    CommRecord r;
+    r.op = CollectiveOp::recv;
+    r.kind = CommKind::pp;
+    r.begin_ns = 1000 * rank, r.end_ns = 10'000;
+    set.ranks.push_back({rank, {r}});
+  }
+  const Offsets zero(2, TimeNs{0});
+  for (const auto& arrivals : find_arrivals(set, zero, match_by_presence(set, zero)))
+    CHECK(arrivals[0] == kNotMatched);
 }
 
 TEST_CASE("clocks are found from common ends, and a shared clock is kept") {
