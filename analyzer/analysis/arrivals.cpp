@@ -174,7 +174,7 @@ Straggler straggler_kind(const std::vector<std::map<int32_t, TimeNs>>& marginal)
   for (size_t i = 1; i < wins.size(); ++i) {
     if (wins[i].second > wins[big].second) big = i;
   }
-  if (wins.size() >= 3 && wins[big].second * 2 >= total) {
+  if (marginal.size() >= 3 && wins[big].second * 2 >= total) {
     return {StragglerKind::transient, wins[big].first, step_of[big]};
   }
   return {StragglerKind::rotating, -1, 0};

@@ -32,7 +32,7 @@ struct Straggler {
   int32_t rank = -1;  // persistent and transient only
   size_t step = 0;    // transient: row of the step that holds most of it
 };
-// marginal: per step, rank -> ns of marginal delay.
+// marginal: per counted step, rank -> ns of marginal delay; empty where nobody was late.
 Straggler straggler_kind(const std::vector<std::map<int32_t, TimeNs>>& marginal);
 
 }  // namespace ws

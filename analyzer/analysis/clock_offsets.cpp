@@ -73,7 +73,9 @@ bool shared_clock_explains(const CommSet& set, const Offsets& zero,
     all += n;
     const int64_t need = std::max<int64_t>(2, set.communicators[x.communicator].size);
     const Ends e = ends_of(set, zero, x);
-    if (n >= need && is_consistent(set, x) && e.last_end - e.first_end <= kEndToleranceNs) ok += n;
+    // Groups found on a stream are held to what they were found by.
+    const TimeNs close = x.expected > 0 ? kWidestSpreadNs : kEndToleranceNs;
+    if (n >= need && is_consistent(set, x) && e.last_end - e.first_end <= close) ok += n;
   }
   return all > 0 && ok * 100 >= all * 95;
 }

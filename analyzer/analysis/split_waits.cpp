@@ -100,7 +100,9 @@ void split_waits(const CrossRank& cross, std::vector<RankAnalysis>& ranks) {
     split_exposed(cross.arrivals[p], cross.wait_only[p], device);
     add_matched(cross, p, device);
     if (cross.participants.size() < 2) continue;
-    if (cross.clocks.samples[p] == 0 && cross.clocks.method != ClockMethod::shared) continue;
+    const bool reference = p == 0;  // the clock that the others are brought to
+    const bool measured = cross.clocks.samples[p] > 0 || reference;
+    if (!measured && cross.clocks.method != ClockMethod::shared) continue;
     device.clock_offset_ns = cross.clocks.offsets[p];
     device.clock_error_ns = cross.clocks.residual_ns[p];
   }

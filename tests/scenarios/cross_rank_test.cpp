@@ -34,13 +34,13 @@ CollectiveOp op_from(const std::string& s) {
   return it == kNames.end() ? CollectiveOp::unknown : it->second;
 }
 
-struct CrossRank {
+struct Comms {
   CommSet set;
   std::vector<std::vector<int64_t>> ids;  // op id per record
 };
 
-CrossRank comms_of(const json& scenario) {
-  CrossRank out;
+Comms comms_of(const json& scenario) {
+  Comms out;
   std::map<std::string, uint32_t> communicators;
   for (const auto& [rank, body] : scenario.at("ranks").items()) {
     RankComms comms{std::stoi(rank), {}};
@@ -85,7 +85,7 @@ TEST_CASE("cross-rank scenarios") {
   Constants constants;
   for (const json& s : scenarios().at("cross_rank")) {
     DYNAMIC_SECTION(s.at("id").get<std::string>()) {
-      const CrossRank x = comms_of(s);
+      const Comms x = comms_of(s);
       Offsets offsets;
       for (const RankComms& r : x.set.ranks) {
         offsets.push_back(s.at("offsets").at(std::to_string(r.rank)).get<TimeNs>());

@@ -84,7 +84,7 @@ std::vector<RankAnalysis> play(const World& world) {
         info.group_size = static_cast<int64_t>(members.size());
         if (world.numbers) info.sequence = sequence;
         maker.op(now[r] - 500 + shift, now[r] + shift, last + meeting.transfer + shift,
-                 meeting.kernel, 1, 20, 0, OpKind::kernel, maker.b.add_collective(info));
+                 meeting.kernel, 1, 20, 0, OpKind::kernel, kNoRow, maker.b.add_collective(info));
         now[r] = last + meeting.transfer;
       }
     }
@@ -98,7 +98,7 @@ std::vector<RankAnalysis> play(const World& world) {
     made::Maker& maker = makers[r];
     for (size_t s = 0; s < step_begin[r].size(); ++s) {
       const TimeNs end = s + 1 < step_begin[r].size() ? step_begin[r][s + 1] : now[r];
-      maker.range(step_begin[r][s] + world.clock(rank), end - 1 + world.clock(rank),
+      maker.range(step_begin[r][s] + world.clock(rank), end + world.clock(rank),
                   "ProfilerStep#" + std::to_string(s), 1);
     }
     Trace trace = std::move(maker.b).seal();
@@ -242,8 +242,9 @@ TEST_CASE("across: clocks seconds apart change nothing but the offsets") {
     world.clock = [](int rank) { return rank * TimeNs{1'234'567'891}; };
     const RunAnalysis skewed = run_of(world);
     for (int32_t r = 0; r < 4; ++r) {
-      CHECK(*skewed.ranks[static_cast<size_t>(r)].devices[0].clock_offset_ns ==
-            r * 1'234'567'891LL);
+      const auto& offset = skewed.ranks[static_cast<size_t>(r)].devices[0].clock_offset_ns;
+      REQUIRE(offset.has_value());
+      CHECK(*offset == r * 1'234'567'891LL);
       for (const Leaf leaf : {Leaf::comm_dp_wait, Leaf::comm_dp_transfer, Leaf::comm_dp_unsplit})
         CHECK(leaf_sum(skewed, r, leaf) == leaf_sum(straight, r, leaf));
     }
@@ -269,7 +270,7 @@ TEST_CASE("across: without common ends clocks that can not be right split nothin
   world.clock = [](int rank) { return rank * 50 * kMs; };
   const RunAnalysis run = run_of(world);
   CHECK(run.across.clock_unknown);
-  CHECK(run.notes.count(NoteCode::clocks_unknown) == 1);
+  CHECK(run.notes.count(NoteCode::clocks_unknown) == run.across.instances);
   CHECK(leaf_sum(run, 0, Leaf::comm_ep_transfer) == 0);
   CHECK_FALSE(run.ranks[1].devices[0].clock_offset_ns == 50 * kMs);
 }
