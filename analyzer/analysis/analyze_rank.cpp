@@ -116,19 +116,17 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
   const std::vector<Interval> all = all_windows(out.steps);
   out.constants = calibrate(trace, labels.ops, host, device);
   release_freed_memory();  // the timeline is the peak
-  const Timeline timeline =
+  Timeline timeline =
       build_timeline(trace, labels.ops, host, device, out.constants, hull(out.steps));
   out.breakdowns = partition(timeline, all);
   out.offload_idle_ns = offload_idle(trace, labels.ops, device, all);
   choose_steady(out.steps, out.breakdowns, notes);
   const std::vector<Interval> windows = windows_of(out.steps, counted_steps(out.steps));
+  out.idle = summarize_idle(trace, timeline, windows);
+  gather_evidence(trace, host, device, timeline, windows, out);
+  drop(timeline.idle);  // as large as half the trace, and not needed from here on
   both(
-      two_threads,
-      [&] {
-        out.idle = summarize_idle(trace, timeline, windows);
-        add_communication(trace, labels, device, timeline, windows, out);
-        gather_evidence(trace, host, device, timeline, windows, out);
-      },
+      two_threads, [&] { add_communication(trace, labels, device, timeline, windows, out); },
       [&] { summarize_records(trace, labels, classes, host, device, out, notes); });
   for (size_t row : counted_steps(out.steps))
     out.counts.steps_with_pause += out.evidence.pause_ns[row] > kPauseNs ? 1 : 0;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "analysis/counted_steps.h"
+#include "base/memory.h"
 
 namespace ws {
 namespace {
@@ -105,7 +106,7 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
   else if (ops.kernels > 0)
     out.mean_kernel_ns = rounded(ops.kernel_ns, ops.kernels);
   out.run_ahead_p10_ns = quantile(ops.run_ahead_ns, 1, 10);
-  ops.run_ahead_ns = {};
+  drop(ops.run_ahead_ns);
   out.launch_spacing_ns = launch_spacing(trace, ops.launches_kernels);
 
   const std::vector<uint32_t> device_of = device_of_threads(trace);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/memory.h"
 #include "import/kineto_text.h"
 
 namespace ws::kineto {
@@ -146,7 +147,7 @@ void DeviceRows::prepare_processes(ProcessId host) {
   if (callers_.size() > 1) {
     for (const CallKey& c : calls_) process_of_correlation_.try_emplace(c.correlation, c.process);
   }
-  calls_ = {};
+  drop(calls_);
   for (const CallKey& c : graph_launches_) {
     graph_of_launch_.try_emplace(launch_key(c.process, c.correlation),
                                  std::max<uint32_t>(c.correlation, 1));
@@ -184,7 +185,7 @@ void DeviceRows::finish_ops(TraceBuilder& builder) {
     op.stream = stream;
     builder.add(op, {"event", 0, -1});  // bad times were turned away before
   }
-  ops_ = {};
+  drop(ops_);
 }
 
 // A wait names the call that recorded its event: that call and its stream make the event record.
@@ -209,7 +210,7 @@ void DeviceRows::finish_syncs(TraceBuilder& builder) {
     builder.add_event_record({s.record_stream, s.row.event_id, s.record_correlation, kNoRow},
                              process_of(s.correlation), correlation);
   }
-  syncs_ = {};
+  drop(syncs_);
 }
 
 // Memory events number devices as the process sees them, AMD kernels as the machine does: with one
@@ -223,7 +224,7 @@ void DeviceRows::finish_memory(TraceBuilder& builder) {
     m.row.device = builder.device(listed ? m.device : known[0].ordinal);
     builder.trace.memory.push_back(m.row);
   }
-  memory_ = {};
+  drop(memory_);
 }
 
 void DeviceRows::finish(TraceBuilder& builder, ProcessId host, const Header& header) {

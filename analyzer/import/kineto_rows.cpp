@@ -4,6 +4,7 @@
 // Tested by: kineto_test.cpp
 #include "import/kineto_rows.h"
 
+#include "base/memory.h"
 #include "import/kineto_text.h"
 
 namespace ws::kineto {
@@ -255,7 +256,7 @@ void Rows::finish_host(ProcessId host) {
       place_host(row, builder_.thread(host, row.ids.tid.value_or(kUnknownThread)));
     }
   }
-  waiting_ = {};
+  drop(waiting_);
 }
 
 void Rows::finish_open_slices() {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <queue>
 
+#include "base/memory.h"
+
 namespace ws::kineto {
 namespace {
 
@@ -41,7 +43,7 @@ int64_t SkippedSpans::crossings() {
   int64_t count = 0;
   for (auto& [thread, spans] : threads_) {
     count += crossings_of(spans);
-    spans = {};
+    drop(spans);
   }
   threads_.clear();
   last_ = nullptr;

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "model/names.h"
 #include "model/notes.h"
+#include "model/rare_column.h"
 
 namespace ws {
 
@@ -51,10 +52,10 @@ struct GpuOps {
   std::vector<StringId> name;            // full demangled name, "" for unnamed copies
   std::vector<StreamId> stream;
   std::vector<OpKind> kind;
-  std::vector<uint32_t> launch;  // row of calls, kNoRow: no (unambiguous) launch recorded
-  std::vector<uint32_t> graph;   // 0: not inside a graph; else id of the graph (never of a node)
-  std::vector<uint32_t> copy;    // row of copies, kNoRow
-  std::vector<uint32_t> collective;  // row of collectives, kNoRow
+  std::vector<uint32_t> launch;   // row of calls, kNoRow: no (unambiguous) launch recorded
+  std::vector<uint32_t> copy;     // row of copies, kNoRow
+  RareColumn<uint32_t, 0> graph;  // 0: not inside a graph; else id of the graph (never of a node)
+  RareColumn<uint32_t, kNoRow> collective;  // row of collectives, kNoRow
   size_t size() const { return begin_ns.size(); }
 };
 

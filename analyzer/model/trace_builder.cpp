@@ -131,17 +131,17 @@ bool TraceBuilder::usable(TimeNs begin_ns, TimeNs end_ns, const Place& place) {
 bool TraceBuilder::add(const OpRow& op, const Place& place) {
   if (!usable(op.begin_ns, op.end_ns, place)) return false;
   GpuOps& o = trace.ops;
+  const size_t row = o.size();
+  o.graph.add(row, op.graph);
+  o.collective.add(row, op.collective);
+  op_node_.add(row, op.node);
   o.begin_ns.push_back(op.begin_ns);
   o.end_ns.push_back(op.end_ns);
   o.name.push_back(op.name);
   o.stream.push_back(op.stream);
   o.kind.push_back(op.kind);
-  o.graph.push_back(op.graph);
   o.copy.push_back(op.copy);
-  o.collective.push_back(op.collective);
   op_correlation_.push_back(op.correlation);
-  if (op.node != 0 && op_node_.empty()) op_node_.resize(op_correlation_.size() - 1);
-  if (op.node != 0 || !op_node_.empty()) op_node_.push_back(op.node);
   return true;
 }
 
@@ -193,7 +193,7 @@ void TraceBuilder::add_event_record(const EventRecord& record, ProcessId process
 void TraceBuilder::reserve(size_t ops, size_t calls, size_t ranges) {
   GpuOps& o = trace.ops;
   o.begin_ns.reserve(ops), o.end_ns.reserve(ops), o.name.reserve(ops), o.stream.reserve(ops);
-  o.kind.reserve(ops), o.graph.reserve(ops), o.copy.reserve(ops), o.collective.reserve(ops);
+  o.kind.reserve(ops), o.copy.reserve(ops);
   op_correlation_.reserve(ops);
   ApiCalls& c = trace.calls;
   c.begin_ns.reserve(calls), c.end_ns.reserve(calls), c.name.reserve(calls),
@@ -248,11 +248,11 @@ void TraceBuilder::sort_ops() {
   permute(o.name, order);
   permute(o.stream, order);
   permute(o.kind, order);
-  permute(o.graph, order);
+  permute(o.graph.values(), order);
   permute(o.copy, order);
-  permute(o.collective, order);
+  permute(o.collective.values(), order);
   permute(op_correlation_, order);
-  permute(op_node_, order);
+  permute(op_node_.values(), order);
 }
 
 void TraceBuilder::link_launches() {
@@ -317,7 +317,7 @@ void TraceBuilder::drop_duplicates() {
     for (size_t j = i > group + 64 ? i - 64 : group; j < i && !twice; ++j) {
       twice = op_correlation_[i] != kNoCorrelation && op_correlation_[i] == op_correlation_[j] &&
               o.end_ns[i] == o.end_ns[j] && o.stream[i] == o.stream[j] && o.name[i] == o.name[j] &&
-              o.kind[i] == o.kind[j] && (op_node_.empty() || op_node_[i] == op_node_[j]);
+              o.kind[i] == o.kind[j] && op_node_[i] == op_node_[j];
     }
     if (!twice) keep.push_back(static_cast<uint32_t>(i));
   }
@@ -328,11 +328,11 @@ void TraceBuilder::drop_duplicates() {
   permute(o.name, keep);
   permute(o.stream, keep);
   permute(o.kind, keep);
-  permute(o.graph, keep);
+  permute(o.graph.values(), keep);
   permute(o.copy, keep);
-  permute(o.collective, keep);
+  permute(o.collective.values(), keep);
   permute(op_correlation_, keep);
-  permute(op_node_, keep);
+  permute(op_node_.values(), keep);
 }
 
 // A wrong duration must not swallow the step: a kernel outside graphs that outlasts the end of its

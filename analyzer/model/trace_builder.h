@@ -95,7 +95,7 @@ class TraceBuilder {
   std::map<int32_t, DeviceId> devices_;
   std::map<std::tuple<ProcessId, DeviceId, int64_t, int64_t>, StreamId> streams_;
   std::vector<uint32_t> op_correlation_, call_correlation_;
-  std::vector<uint64_t> op_node_;  // empty until the first node is seen
+  RareColumn<uint64_t, 0> op_node_;
   struct SyncKey {
     ProcessId process;
     uint32_t correlation;

@@ -132,7 +132,7 @@ TEST_CASE("kernels of a graph launch share a graph, by id or by their launch") {
   f.kernel("c", 54'000, 55'000, 501, 7, 0, R"("graph id": 0, "graph node id": 0)");
   f.kernel("d", 56'000, 57'000, 502).kernel("e", 58'000, 59'000, 502);
   const Trace t = trace_of(f.text());
-  CHECK(t.ops.graph == std::vector<uint32_t>{3, 3, 0, 502, 502});
+  CHECK(t.ops.graph.values() == std::vector<uint32_t>{3, 3, 0, 502, 502});
 }
 
 TEST_CASE("collective metadata of kernels and of record_param_comms") {

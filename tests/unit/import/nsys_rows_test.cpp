@@ -108,7 +108,7 @@ TEST_CASE("all nodes of a graph carry the graph's number, never the node's") {
   file.add(NsysKernel{200, 210, "plain", 6});
   const Trace t = one_trace(file);
   const uint32_t id = layout == NsysLayout::old ? 1 : 3;
-  CHECK(t.ops.graph == std::vector<uint32_t>{id, id, id, id, id, 0});
+  CHECK(t.ops.graph.values() == std::vector<uint32_t>{id, id, id, id, id, 0});
   CHECK(t.ops.launch == std::vector<uint32_t>{0, 0, 0, 0, 0, kNoRow});
   CHECK_FALSE(t.graphs_as_a_whole);
 }
