@@ -71,10 +71,10 @@ void add_communication(const Trace& trace, const Labels& labels, DeviceId device
   per_step(out.comm, steps);
   per_step(out.copies, steps);
   for (Overlap& kind : out.comm_by_kind) per_step(kind, steps);
-  out.comms = collect_comms(trace, labels, device, timeline, all_windows(out.steps));
-  for (size_t i = 0, r = 0; r < summary.row_of_op.size(); ++r) {
-    while (out.comms.op[i] < summary.row_of_op[r].first) ++i;  // both by row of Trace::ops
-    out.comms.row[i] = summary.row_of_op[r].second;
+  size_t i = 0;
+  for (const auto& [op, row] : summary.row_of_op) {  // both by row of Trace::ops
+    while (i < out.comms.op.size() && out.comms.op[i] < op) ++i;
+    if (i < out.comms.op.size() && out.comms.op[i] == op) out.comms.row[i] = row;
   }
 }
 
@@ -108,7 +108,7 @@ void summarize_records(const Trace& trace, const Labels& labels, const KernelCla
 
 DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
                               const KernelClasses& classes, const HostStates& host, DeviceId device,
-                              std::vector<Step> steps, bool two_threads, Notes& notes) {
+                              std::vector<Step> steps, const RankOptions& options, Notes& notes) {
   DeviceAnalysis out;
   out.device = trace.devices[row(device)].ordinal;
   out.gpu = one_line(to_utf8(trace.devices[row(device)].name));
@@ -124,12 +124,26 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
   const std::vector<Interval> windows = windows_of(out.steps, counted_steps(out.steps));
   out.idle = summarize_idle(trace, timeline, windows);
   gather_evidence(trace, host, device, timeline, windows, out);
+  out.comms = collect_comms(trace, labels, device, timeline, all, options.alone);
   drop(timeline.idle);  // as large as half the trace, and not needed from here on
   both(
-      two_threads, [&] { add_communication(trace, labels, device, timeline, windows, out); },
+      options.two_threads,
+      [&] { add_communication(trace, labels, device, timeline, windows, out); },
       [&] { summarize_records(trace, labels, classes, host, device, out, notes); });
   for (size_t row : counted_steps(out.steps))
     out.counts.steps_with_pause += out.evidence.pause_ns[row] > kPauseNs ? 1 : 0;
+  return out;
+}
+
+// Row of a rank's communication records, those of its devices one after the other, per op.
+std::vector<uint32_t> comm_records(const Trace& trace, const RankAnalysis& rank) {
+  std::vector<uint32_t> out;
+  uint32_t record = 0;
+  for (const DeviceAnalysis& device : rank.devices)
+    for (uint32_t op : device.comms.op) {
+      if (out.empty()) out.assign(trace.ops.size(), kNoRow);
+      out[op] = record++;
+    }
   return out;
 }
 
@@ -143,7 +157,8 @@ std::optional<ReplayRank> replay_of(const Trace& trace, const Labels& labels,
     devices.push_back({DeviceId{static_cast<uint32_t>(d)}, analyzed.constants, &analyzed.steps});
     ++next;
   }
-  return replay_of_steps(trace, labels, devices, found.host_steps, options.replay_ops, {});
+  return replay_of_steps(trace, labels, devices, found.host_steps, options.replay_ops,
+                         comm_records(trace, rank));
 }
 
 void note_faults(const RankAnalysis& rank, Notes& notes) {
@@ -162,11 +177,11 @@ void note_faults(const RankAnalysis& rank, Notes& notes) {
 }  // namespace
 
 RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
-                          const StepOptions& options, bool two_threads) {
+                          const StepOptions& steps_wanted, const RankOptions& options) {
   RankAnalysis out = identity_of(trace);
   Labels labels = label_ops(trace, classes);
   const HostStates host(trace, labels.ops);
-  StepsResult steps = find_steps(trace, labels.ops, options);
+  StepsResult steps = find_steps(trace, labels.ops, steps_wanted);
   out.step_origin = steps.origin;
   out.notes.merge(labels.notes);
   out.notes.merge(steps.notes);
@@ -174,10 +189,10 @@ RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
     if (!steps.by_device[d].empty())
       out.devices.push_back(analyze_device(trace, labels, classes, host,
                                            DeviceId{static_cast<uint32_t>(d)},
-                                           std::move(steps.by_device[d]), two_threads, out.notes));
+                                           std::move(steps.by_device[d]), options, out.notes));
   out.host_steps = static_cast<int64_t>(steps.host_steps.size());
   out.config = config_seen(trace, labels, classes);
-  if (options.replay_ops > 0) out.replay = replay_of(trace, labels, out, steps, options);
+  if (steps_wanted.replay_ops > 0) out.replay = replay_of(trace, labels, out, steps, steps_wanted);
   out.communicators = std::move(labels.communicators);
   note_faults(out, out.notes);
   return out;

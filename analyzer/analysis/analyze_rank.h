@@ -5,8 +5,13 @@
 
 namespace ws {
 
-// two_threads: works on a second thread besides the caller's; the result is the same.
+struct RankOptions {
+  bool two_threads = false;  // works on a second thread besides the caller's; same result
+  // The only device of the run: there is nobody to match with, so only pipeline receives are kept
+  // of its communication.
+  bool alone = false;
+};
 RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
-                          const StepOptions& options, bool two_threads = false);
+                          const StepOptions& steps, const RankOptions& options = {});
 
 }  // namespace ws

@@ -156,10 +156,14 @@ void add_stage(const Timeline& timeline, std::span<const Interval> windows, Devi
 }  // namespace
 
 DeviceComms collect_comms(const Trace& trace, const Labels& labels, DeviceId device,
-                          const Timeline& timeline, std::span<const Interval> windows) {
+                          const Timeline& timeline, std::span<const Interval> windows,
+                          bool receives_only) {
   DeviceComms out;
   for (const CommOp& c : labels.comm_ops) {
     if (trace.device_of(c.op) != device) continue;
+    const bool receives =
+        labels.ops.kind[c.op] == CommKind::pp && labels.ops.coll[c.op] == CollectiveOp::recv;
+    if (receives_only && !receives) continue;
     out.records.push_back(record_of(trace, labels, c));
     out.op.push_back(c.op);
   }

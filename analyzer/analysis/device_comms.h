@@ -51,8 +51,10 @@ struct DeviceComms {
   std::vector<EdgeIdle> edge_idle;     // in time order
 };
 
-// windows: those of all steps. row is left to the caller (collective_summary.h).
+// windows: those of all steps. receives_only: of pipelines, for a device that is alone. row is left
+// to the caller (collective_summary.h).
 DeviceComms collect_comms(const Trace& trace, const Labels& labels, DeviceId device,
-                          const Timeline& timeline, std::span<const Interval> windows);
+                          const Timeline& timeline, std::span<const Interval> windows,
+                          bool receives_only = false);
 
 }  // namespace ws

@@ -154,15 +154,19 @@ StepOptions steps_for(const Trace& trace, const AnalyzeRequest& request) {
 // One file: read, analyze each rank in it, drop its traces.
 Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
                                                const KernelClasses& classes,
-                                               const AnalyzeRequest& request, bool two_threads) {
+                                               const AnalyzeRequest& request, bool only_file,
+                                               bool two_threads) {
   try {
     auto traces = read_file(path);
     if (!traces) return traces.error();
     release_freed_memory();
     std::vector<RankAnalysis> out;
+    RankOptions options;
+    options.two_threads = two_threads;
+    options.alone = only_file && traces->size() == 1 && traces->front().devices.size() == 1;
     for (Trace& trace : *traces) {
       const Trace one = std::move(trace);
-      out.push_back(analyze_rank(one, classes, steps_for(one, request), two_threads));
+      out.push_back(analyze_rank(one, classes, steps_for(one, request), options));
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -186,7 +190,7 @@ Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, cons
     Progress progress(files.size(), o.quiet);
     const bool two_each = o.threads >= 2 * files.size();
     auto per_file = in_parallel(files.size(), o.threads, [&](size_t i) {
-      auto analyzed = analyze_file(files[i], *classes, request, two_each);
+      auto analyzed = analyze_file(files[i], *classes, request, files.size() == 1, two_each);
       progress.one_done();
       return analyzed;
     });

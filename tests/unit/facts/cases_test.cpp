@@ -30,7 +30,7 @@ Result<RunAnalysis> analyzed(const std::vector<std::string>& paths, unsigned thr
     auto traces = read_file(paths[i]);
     if (traces)
       for (const Trace& trace : *traces)
-        out.push_back(analyze_rank(trace, classes(), {}, threads > 1));
+        out.push_back(analyze_rank(trace, classes(), {}, {threads > 1, false}));
     return out;
   });
   std::vector<RankAnalysis> ranks;
