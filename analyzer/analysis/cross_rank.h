@@ -33,6 +33,9 @@ CrossRank match_ranks(const std::vector<RankAnalysis>& ranks);
 // evidence, in the rows of collectives; fills clocks and lateness of every device.
 void split_waits(const CrossRank& cross, std::vector<RankAnalysis>& ranks);
 
+// Per participant: what to add to its recording's times to stand on the run's clock.
+std::vector<TimeNs> to_run_clock(const CrossRank& cross, const std::vector<RankAnalysis>& ranks);
+
 // Participants that pipeline transfers join are one replica: per participant the lowest of them.
 std::vector<uint32_t> replicas_of(const CrossRank& cross);
 // Fills DeviceAnalysis::stage_idle.

@@ -59,19 +59,6 @@ OtherStages other_stages(const CrossRank& cross, const std::vector<RankAnalysis>
   return out;
 }
 
-// From the recording's clock to the run's.
-std::vector<TimeNs> reference_shifts(const CrossRank& cross,
-                                     const std::vector<RankAnalysis>& ranks) {
-  std::vector<TimeNs> out;
-  for (size_t p = 0; p < cross.participants.size(); ++p) {
-    const DeviceComms& comms = device_of(cross, ranks, p).comms;
-    const auto& shifted = cross.set.ranks[p].records;
-    const TimeNs base = shifted.empty() ? 0 : shifted[0].begin_ns - comms.records[0].begin_ns;
-    out.push_back(base - cross.clocks.offsets[p].value_or(0));
-  }
-  return out;
-}
-
 TimeNs overlap(Interval a, Interval b) {
   return std::max<TimeNs>(0, std::min(a.end_ns, b.end_ns) - std::max(a.begin_ns, b.begin_ns));
 }
@@ -87,6 +74,17 @@ bool spans_stages(const CrossRank& cross, const std::vector<uint32_t>& replica, 
 }
 
 }  // namespace
+
+std::vector<TimeNs> to_run_clock(const CrossRank& cross, const std::vector<RankAnalysis>& ranks) {
+  std::vector<TimeNs> out;
+  for (size_t p = 0; p < cross.participants.size(); ++p) {
+    const DeviceComms& comms = device_of(cross, ranks, p).comms;
+    const auto& shifted = cross.set.ranks[p].records;
+    const TimeNs base = shifted.empty() ? 0 : shifted[0].begin_ns - comms.records[0].begin_ns;
+    out.push_back(base - cross.clocks.offsets[p].value_or(0));
+  }
+  return out;
+}
 
 std::vector<uint32_t> replicas_of(const CrossRank& cross) {
   Sets sets(cross.participants.size());
@@ -113,7 +111,7 @@ std::vector<uint32_t> replicas_of(const CrossRank& cross) {
 
 void find_stage_idle(const CrossRank& cross, std::vector<RankAnalysis>& ranks) {
   const std::vector<uint32_t> replica = replicas_of(cross);
-  const std::vector<TimeNs> shifts = reference_shifts(cross, ranks);
+  const std::vector<TimeNs> shifts = to_run_clock(cross, ranks);
   for (size_t p = 0; p < cross.participants.size(); ++p) {
     const Participant at = cross.participants[p];
     DeviceAnalysis& device = ranks[at.rank_row].devices[at.device_row];
