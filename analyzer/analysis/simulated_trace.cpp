@@ -154,9 +154,8 @@ class Columns {
       o.stream.push_back(StreamId{op.stream});
       o.kind.push_back(op.what);
       o.launch.push_back(op.call == kNoRow ? kNoRow : call_at_[op.call]);
-      o.graph.push_back(op.graph);
+      o.graph.add(o.launch.size() - 1, op.graph);
       o.copy.push_back(kNoRow);
-      o.collective.push_back(kNoRow);
       l.cls.push_back(op.cls);
       l.kind.push_back(op.kind);
       l.coll.push_back(op.coll);
