@@ -99,9 +99,12 @@ std::vector<RankAnalysis> simulated_ranks(const ReplayGraph& graph,
 }
 
 LeadingLoss next_wall(const ReplayGraph& graph, const std::vector<const RankAnalysis*>& ranks,
-                      const std::vector<TimeNs>& events, uint8_t removed_covers) {
+                      const RunMeans& recorded, const std::vector<TimeNs>& events,
+                      uint8_t removed_covers) {
   const std::vector<RankAnalysis> simulated = simulated_ranks(graph, ranks, events, removed_covers);
-  return leading_loss(simulated, means_of(simulated));
+  RunMeans means = means_of(simulated);
+  means.late_causes = recorded.late_causes;  // who is still late is late for the same reason
+  return leading_loss(simulated, means);
 }
 
 }  // namespace ws

@@ -178,7 +178,7 @@ class Pricing {
     set_gain(gain->lo_share, gain->hi_share, row);
     const bool large = graph_.nodes().size() > kLargeGraph;
     if (gain->hi_share < (large ? 5 * kWorthALook : kWorthALook)) return row;
-    const LeadingLoss next = next_wall(graph_, ranks_, events, removed_covers(id));
+    const LeadingLoss next = next_wall(graph_, ranks_, means_, events, removed_covers(id));
     row.next = NextWall{next.loss, next.cause};
     return row;
   }
@@ -194,7 +194,8 @@ class Pricing {
   // Twice the micro-batches, or twice the chunks per stage: by the formula of the schedule
   // (ALGORITHMS 5.5) its bubble is half as long; nothing is simulated.
   std::optional<WhatIfRow> bubble_halved() const {
-    const LossNs bubble = at(losses_of(means_.mean, means_.offload_idle_ns), LossGroup::bubble);
+    const LossNs bubble =
+        at(losses_of(means_.mean, means_.offload_idle_ns, means_.stage), LossGroup::bubble);
     if (bubble.hi_ns <= 0) return std::nullopt;
     WhatIfRow row;
     row.id = kBubbleHalved;

@@ -207,3 +207,37 @@ TEST_CASE("communication of unknown peers may be all waiting") {
   CHECK_FALSE(run.prices);
   CHECK(run.why_no_prices.find("peers") != std::string::npos);
 }
+
+TEST_CASE("ranks meet at their collectives: the late one is what a fix gains, not the transfer") {
+  std::vector<RankAnalysis> ranks;
+  for (int32_t r = 0; r < 2; ++r) {
+    Maker m;
+    TimeNs t = 105 * kUs, host = 100 * kUs;              // the host runs ahead
+    const TimeNs work = r == 0 ? 100 * kUs : 200 * kUs;  // rank 1 is late
+    for (int s = 0; s < 5; ++s) {
+      m.op(host, t, t + work, kGemm);
+      m.op(host + 10 * kUs, t + work + kUs, t + 251 * kUs, kAllReduce, 1, 20);
+      m.op(host + 20 * kUs, t + 252 * kUs, t + 253 * kUs, kGemm);
+      m.range(host, host + 30 * kUs, "ProfilerStep#" + std::to_string(s));
+      t += 254 * kUs;
+      host += 30 * kUs;
+    }
+    Trace trace = m.b.seal();
+    trace.rank = r;
+    trace.rank_source = RankSource::distributed_info;
+    trace.has_api_records = trace.has_host_ranges = true;
+    StepOptions options;
+    options.replay_ops = 1000;
+    ranks.push_back(analyze_rank(trace, classes(), options));
+  }
+  const auto run = combine_ranks(std::move(ranks), {});
+  REQUIRE(run);
+  const WhatIfRow* all = row_of(run->what_if, "communication_zero");
+  const WhatIfRow* fixed = row_of(run->what_if, "straggler_fixed");
+  REQUIRE(all != nullptr);
+  REQUIRE(fixed != nullptr);
+  CHECK(run->what_if.prices);
+  // 50 us of transfer, 100 us of waiting, in steps of 254 us
+  CHECK(all->saved_lo_share == Approx(50.0 / 254).margin(0.02));
+  CHECK(fixed->saved_lo_share == Approx(100.0 / 254).margin(0.03));
+}
