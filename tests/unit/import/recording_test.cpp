@@ -133,7 +133,7 @@ TEST_CASE("calls are linked, nodes of a graph launch share an id") {
   CHECK(t.strings[t.calls.name[0]] == "cudaGraphLaunch");
   CHECK(t.threads[row(t.calls.thread[0])].tid == 4243);
   CHECK(t.ops.launch == std::vector<uint32_t>{0, 0, 0});
-  CHECK(t.ops.graph == std::vector<uint32_t>{41, 41, 41});
+  CHECK(t.ops.graph.values() == std::vector<uint32_t>{41, 41, 41});
   CHECK(t.has_api_records);
 }
 

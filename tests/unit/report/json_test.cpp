@@ -39,8 +39,8 @@ TEST_CASE("top-level keys are those of the contract, in its order") {
   const Json json = Json::parse(rendered(exchange_facts(), exchange_findings()));
   CHECK(keys_of(json) == std::vector<std::string>{"schema", "tool", "run", "steps", "partition",
                                                   "losses", "verdict", "ranks", "kernels",
-                                                  "collectives", "idle", "memory", "what_if",
-                                                  "replay", "findings", "notes"});
+                                                  "collectives", "idle", "memory", "across",
+                                                  "what_if", "replay", "findings", "notes"});
   require_keys(json["run"], {"id", "sources", "ranks", "devices", "gpu", "framework", "clock"});
   require_keys(json["steps"],
                {"origin", "count", "steady", "median_ns", "min_ns", "max_ns", "rows"});
