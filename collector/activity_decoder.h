@@ -23,7 +23,7 @@ class ActivityDecoder {
 
  private:
   int64_t time(uint64_t cupti_ns) const {
-    return static_cast<int64_t>(cupti_ns) + clock_offset_ns_;
+    return static_cast<int64_t>(cupti_ns + static_cast<uint64_t>(clock_offset_ns_));
   }
   bool has(cupti::Kind kind, size_t end) const { return library_.record_bytes[kind] >= end; }
   bool usable(uint64_t start, uint64_t end);

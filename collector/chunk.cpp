@@ -28,6 +28,11 @@ void put(Writer& w, const Times& t) {
   put(w, 2, t.duration);
 }
 
+// Wraps: whatever times a record has, the reader's sum gives them back.
+int64_t difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 void put(Writer& w, const ProcessRow& p) {
   w.add_string(1, p.recorder_version);
   w.add_bytes(2, p.host);
@@ -78,8 +83,8 @@ void put(Writer& w, const CollectiveRow& c) {
 
 void Times::add(int64_t begin_ns, int64_t end_ns, int64_t base_ns) {
   if (begin_delta.size() == 0) last_ns = base_ns;
-  begin_delta.add(begin_ns - last_ns);
-  duration.add(end_ns - begin_ns);
+  begin_delta.add(difference(begin_ns, last_ns));
+  duration.add(difference(end_ns, begin_ns));
   last_ns = begin_ns;
 }
 void Times::clear() {
