@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "analysis/median.h"
 
@@ -102,11 +103,22 @@ std::vector<TimeNs> durations_alone(const ReplayGraph& graph, uint8_t kinds) {
 }
 
 std::map<std::pair<CommKind, CollectiveOp>, TimeNs> transfer_latency(const ReplayGraph& graph) {
+  // Members of an exchange may send different amounts: the largest decides how long all take.
+  std::unordered_map<uint32_t, int64_t> largest;  // per event of a meeting
+  const auto op_at = [&](uint32_t edge) -> const ReplayOp& {
+    return graph.op(graph.nodes()[graph.destination(edge) / 2]);
+  };
+  for (uint32_t e = 0; e < graph.edges().size(); ++e) {
+    if (graph.edges()[e].tag != EdgeTag::collective) continue;
+    int64_t& bytes = largest[graph.edges()[e].from];
+    bytes = std::max(bytes, op_at(e).bytes);
+  }
   std::map<std::pair<CommKind, CollectiveOp>, std::map<int64_t, std::vector<TimeNs>>> seen;
   for (uint32_t e = 0; e < graph.edges().size(); ++e) {
     if (graph.edges()[e].tag != EdgeTag::collective || graph.edges()[e].lag_ns <= 0) continue;
-    const ReplayOp& o = graph.op(graph.nodes()[graph.destination(e) / 2]);
-    if (o.bytes > 0) seen[{o.kind, o.coll}][o.bytes].push_back(graph.edges()[e].lag_ns);
+    const ReplayOp& o = op_at(e);
+    const int64_t bytes = largest[graph.edges()[e].from];
+    if (bytes > 0) seen[{o.kind, o.coll}][bytes].push_back(graph.edges()[e].lag_ns);
   }
   std::map<std::pair<CommKind, CollectiveOp>, TimeNs> out;
   for (auto& [key, by_size] : seen) {

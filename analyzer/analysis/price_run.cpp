@@ -9,6 +9,7 @@
 #include "analysis/counted_steps.h"
 #include "analysis/next_wall.h"
 #include "analysis/phrases.h"
+#include "analysis/pipeline_schedule.h"
 #include "analysis/what_if.h"
 #include "base/in_parallel.h"
 
@@ -192,15 +193,20 @@ class Pricing {
   }
 
   // Twice the micro-batches, or twice the chunks per stage: by the formula of the schedule
-  // (ALGORITHMS 5.5) its bubble is half as long; nothing is simulated.
+  // (ALGORITHMS 5.5) its bubble is half as long; nothing is simulated. What exceeds the formula now
+  // (unequal stages, transfers between them) may stay.
   std::optional<WhatIfRow> bubble_halved() const {
     const LossNs bubble =
         at(losses_of(means_.mean, means_.offload_idle_ns, means_.stage), LossGroup::bubble);
     if (bubble.hi_ns <= 0) return std::nullopt;
+    double lo = ratio(bubble.lo_ns, means_.step_ns());
+    if (const auto schedule = pipeline_schedule(graph_)) {
+      const double ideal = schedule->ideal_bubble_share();
+      lo = std::min(lo, ideal * (1 - std::max(0.0, lo - ideal)));
+    }
     WhatIfRow row;
     row.id = kBubbleHalved;
-    set_gain(ratio(bubble.lo_ns, means_.step_ns()) / 2, ratio(bubble.hi_ns, means_.step_ns()) / 2,
-             row);
+    set_gain(lo / 2, ratio(bubble.hi_ns, means_.step_ns()) / 2, row);
     return row;
   }
 

@@ -262,20 +262,25 @@ bool dp_overlapped(const ReplayGraph& g, bool keep, Scenario& s) {
     if (of_kind(*o, dp)) traffic[k] += std::max(transfer[i], s.duration_ns[i]), any = true;
   }
   if (!any) return false;
-  // Share of a step's traffic that its compute can not cover; conservatively compute slows by a
-  // tenth.
+  // Share of a step's traffic that still costs time: what its compute can not cover, and
+  // conservatively a tenth of what it covers, for the slowdown of that compute and the last bucket.
   const auto left = [&](size_t k) {
-    const auto room = static_cast<double>(compute[k]) * (keep ? 0.9 : 1.0);
-    return traffic[k] <= 0 ? 0.0 : std::max(0.0, 1.0 - room / static_cast<double>(traffic[k]));
+    if (traffic[k] <= 0) return 0.0;
+    const double covered =
+        std::min(1.0, static_cast<double>(compute[k]) / static_cast<double>(traffic[k]));
+    return 1.0 - covered * (keep ? 0.9 : 1.0);
+  };
+  const auto remaining = [&](TimeNs ns, size_t k) {
+    return static_cast<TimeNs>(static_cast<double>(ns) * left(k) + 0.5);
   };
   for (uint32_t i = 0; i < g.nodes().size(); ++i) {
     const ReplayOp* o = op_of(g, i);
     if (o == nullptr || !of_kind(*o, dp) || slot(i) >= compute.size()) continue;
-    s.duration_ns[i] = static_cast<TimeNs>(static_cast<double>(s.duration_ns[i]) * left(slot(i)));
+    s.duration_ns[i] = remaining(s.duration_ns[i], slot(i));
   }
   each_edge(g, s, EdgeTag::collective, [&](uint32_t e, uint32_t node) {
     if (of_kind(*op_of(g, node), dp) && slot(node) < compute.size()) {
-      s.lag_ns[e] = static_cast<TimeNs>(static_cast<double>(s.lag_ns[e]) * left(slot(node)));
+      s.lag_ns[e] = remaining(s.lag_ns[e], slot(node));
     }
   });
   return true;

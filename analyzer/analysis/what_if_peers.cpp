@@ -191,10 +191,24 @@ std::vector<ExpertLayer> expert_layers(const ReplayGraph& g, size_t rank_row) {
   return out;
 }
 
+// Of what the members of one exchange send or receive; 1 where that was not recorded.
+double mean_over_most_bytes(const ReplayGraph& g, const std::vector<ExpertLayer>& layers,
+                            uint32_t ExpertLayer::*exchange) {
+  double sum = 0, most = 0;
+  for (const ExpertLayer& l : layers) {
+    const auto bytes = static_cast<double>(g.op(g.nodes()[l.*exchange]).bytes);
+    if (bytes <= 0) return 1;
+    sum += bytes;
+    most = std::max(most, bytes);
+  }
+  return sum / static_cast<double>(layers.size()) / most;
+}
+
 }  // namespace
 
-// Tokens are conserved: the compute between two exchanges takes the mean over the group, op by op;
-// optimistically their transfer shrinks by mean / max too.
+// Tokens are conserved: the compute between two exchanges takes the mean over the group, op by op.
+// Their transfer shrinks as far as recorded sizes differ; optimistically by mean / max of the
+// compute too.
 bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s) {
   if (g.ranks().size() < 2) return false;
   using Key = std::pair<size_t, size_t>;  // position, number of ops
@@ -223,16 +237,21 @@ bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s) {
       }
       for (const ExpertLayer& l : layers) s.duration_ns[l.compute[j]] = sum / n;
     }
-    if (keep) continue;
     TimeNs sum = 0, most = 1;
     for (TimeNs t : total) sum += t, most = std::max(most, t);
-    const double shrink =
+    const double by_time =
         static_cast<double>(sum) / static_cast<double>(n) / static_cast<double>(most);
+    const auto shrink = [&](uint32_t ExpertLayer::*exchange) {
+      const double by_bytes = mean_over_most_bytes(g, layers, exchange);
+      return keep ? by_bytes : std::min(by_bytes, by_time);
+    };
+    const double dispatch = shrink(&ExpertLayer::dispatch), combine = shrink(&ExpertLayer::combine);
     for (const ExpertLayer& l : layers) {
       for (uint32_t node : {l.dispatch, l.combine}) {
         for (uint32_t e = g.first_edge(2 * node + 1); e != kNoRow; e = g.edges()[e].next) {
           if (g.edges()[e].tag != EdgeTag::collective || s.lag_ns[e] == kDropped) continue;
-          const auto lag = static_cast<TimeNs>(static_cast<double>(g.edges()[e].lag_ns) * shrink);
+          const double share = node == l.dispatch ? dispatch : combine;
+          const auto lag = static_cast<TimeNs>(static_cast<double>(g.edges()[e].lag_ns) * share);
           s.lag_ns[e] = std::min(s.lag_ns[e], lag);
         }
       }

@@ -21,6 +21,8 @@ LIMIT = 0.05
 TOLERANCE = {}
 # Changes of less than this are no bottleneck of the run; wallsight may leave them out.
 NOTHING = 0.02
+# An interval contains what it misses by no more than this: the report rounds shares, and noise is not a bottleneck.
+NEAR = 0.005
 COMBINATIONS = ("launch_zero+sync_zero", "dataload_zero+ep_zero", "straggler_fixed+dp_zero", "recompute_zero+alloc_zero",
                 "gemm_x2+ep_zero", "dataload_zero+sync_zero", "gc_zero+dp_overlapped", "network_x2+gemm_x2")
 
@@ -29,8 +31,8 @@ class Row:
     def __init__(self, where, step, truth, lo, hi):
         self.where, self.base, self.truth, self.lo, self.hi = where, step, truth, lo, hi
         self.middle = ((lo + hi) / 2 - truth) / truth
-        self.inside = lo * 0.9999 <= truth <= hi * 1.0001
-        self.outside = 0.0 if self.inside else min(abs(lo - truth), abs(hi - truth)) / truth
+        self.inside = lo - NEAR * truth <= truth <= hi + NEAR * truth
+        self.outside = 0.0 if lo <= truth <= hi else min(abs(lo - truth), abs(hi - truth)) / truth
         self.width = (hi - lo) / truth
 
 
@@ -64,7 +66,7 @@ def one_run(binary, number, seed, rows, problems, loud):
     if not priced:
         problems.append(f"{where}: no change is priced: {[n['text'] for n in report['notes'] if 'what_if' in n['code']]}")
         return
-    asked = set(priced) | {i for i in ALL_IDS if i not in priced}
+    asked = {i for i in {*priced, *ALL_IDS} if training.defined(setup, i)}
     truth = truths(setup, base, sorted(asked))
     if loud:
         print(where, setup)

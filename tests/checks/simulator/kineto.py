@@ -18,8 +18,8 @@ def event(name, category, begin, end, pid, tid, args):
 
 def collective_args(op):
     c = op.info
-    size = max(1, op.bytes // 2)
-    args = {"Collective name": c["name"], "In msg nelems": size, "Out msg nelems": size, "Group size": len(c["members"]),
+    sent, came = (max(1, int(size) // 2) for size in c.get("sizes", (op.bytes, op.bytes)))
+    args = {"Collective name": c["name"], "In msg nelems": sent, "Out msg nelems": came, "Group size": len(c["members"]),
             "dtype": "BFloat16", "Process Group Name": c["group"], "Process Group Description": c["description"],
             "Process Group Ranks": str(c["members"]), "In split size": "[]", "Out split size": "[]", "Seq": c["sequence"]}
     if "source" in c:

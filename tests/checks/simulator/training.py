@@ -129,7 +129,7 @@ class Loop:
                 continue
             yield from h.kernel(name, ns, self.s.host_ns)
 
-    def collective(self, kind, name, size, waits=True, gone=False, after=True):
+    def collective(self, kind, name, size, waits=True, gone=False, after=True, sizes=None):
         """after: needs what is on the compute stream; waits: the compute stream needs it."""
         if len(self.group[kind][0]) < 2:
             return
@@ -138,7 +138,7 @@ class Loop:
             yield from h.wait_stream(stream, COMPUTE)
         kernel = NCCL["p2p" if name == "all_to_allv" else name]
         yield from h.communicate(kernel, name, self.group[kind], int(size), kind, stream, self.s.host_ns, gone=gone,
-                                 annotation=ANNOTATION[name])
+                                 op=sizes and {"sizes": sizes}, annotation=ANNOTATION[name])
         if not gone and waits:
             yield from h.wait_stream(COMPUTE, stream)
 
@@ -155,9 +155,12 @@ class Loop:
         turn = (step * 5 + layer * 3) if s.experts_rotate else 0
         return s.experts[(self.place["ep"] + turn) % len(s.experts)] / mean
 
-    def exchange(self, load, gone, batch):
-        size = self.mib("ep", 48) * batch * (load if self.s.tokens_travel else 1)
-        yield from self.collective("ep", "all_to_allv", size, gone=gone)
+    def exchange(self, load, gone, batch, back):
+        """Every rank has as many tokens; as many as its experts are asked for come, and go back."""
+        sent = self.mib("ep", 48) * batch
+        came = sent * (load if self.s.tokens_travel else 1)
+        sizes = (came, sent) if back else (sent, came)
+        yield from self.collective("ep", "all_to_allv", max(sizes), gone=gone, sizes=sizes)
 
     def forward(self, step, layer, batch, gone=False):
         s, h = self.s, self.host
@@ -169,9 +172,9 @@ class Loop:
         if s.ep > 1:
             load = self.load_of(step, layer)
             yield from self.kernels([(NORM, 38), (ROUTER, 30), (PERMUTE, 60)], gone=gone, batch=batch)
-            yield from self.exchange(load, gone, batch)
+            yield from self.exchange(load, gone, batch, False)
             yield from self.kernels(EXPERTS, load, gone, batch)
-            yield from self.exchange(load, gone, batch)
+            yield from self.exchange(load, gone, batch, True)
             yield from self.kernels([(UNPERMUTE, 55)], gone=gone, batch=batch)
         else:
             yield from self.kernels(MLP, gone=gone, batch=batch)
@@ -196,7 +199,7 @@ class Loop:
             if back:
                 yield from h.wait_stream(COMPUTE, COPY_IN)
 
-    def backward(self, step, layer, batch):
+    def backward(self, step, layer, batch, last):
         s, h = self.s, self.host
         yield from self.offload(True)
         if s.alloc_ns:
@@ -210,12 +213,14 @@ class Loop:
         with h.range("autograd::engine::evaluate_function: LayerBackward", "cpu_op"):
             if s.ep > 1:
                 load = self.load_of(step, layer)
-                yield from self.exchange(load, False, batch)
+                yield from self.exchange(load, False, batch, False)
                 yield from self.kernels(EXPERTS_BWD, load, batch=batch)
-                yield from self.exchange(load, False, batch)
+                yield from self.exchange(load, False, batch, True)
                 yield from self.kernels([(UNPERMUTE, 55), (NORM_BWD, 70)], batch=batch)
             else:
                 yield from self.kernels(MLP_BWD, batch=batch)
+            if last:
+                yield from self.reduce_gradients(layer)
             yield from self.collective("tp", "allreduce", self.mib("tp", 32) * batch)
             yield from self.kernels(ATTENTION_BWD_PART[:3], batch=batch)
             yield from self.collective("cp", "reduce_scatter", self.mib("cp", 32) * batch)
@@ -234,7 +239,7 @@ class Loop:
         h = self.host
         h.thread = AUTOGRAD
         for layer in reversed(range(self.s.layers)):
-            yield from self.backward(step, layer, batch)
+            yield from self.backward(step, layer, batch, last)
             if last:
                 yield from self.reduce_gradients(layer)
         h.thread = MAIN
@@ -245,7 +250,7 @@ class Loop:
             self.s.dp_style, self.s.dp_style)
 
     def reduce_gradients(self, layer):
-        style, size = self.style(), self.mib("dp", 320) / self.s.layers
+        style, size = self.style(), self.mib("dp", 320) / self.s.layers / 2  # two buckets per layer
         if style == "buckets":
             yield from self.collective("dp", "allreduce", size, waits=False)
         elif style == "sharded":
@@ -373,6 +378,11 @@ GROUPS = {"communication_zero": ("ep_zero", "tp_zero", "cp_zero", "pp_zero", "dp
 
 def parts(what_if):
     return [x for part in what_if.split("+") for x in GROUPS.get(part, (part,))]
+
+
+def defined(setup, what_if):
+    """Whether the program can be had without the bottleneck: a hot expert is no slow rank that could be repaired."""
+    return not (setup.experts and any(p == "straggler_fixed" for p in parts(what_if)))
 
 
 def concerns(setup, what_if):

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/pipeline_schedule.h"
 #include "analysis/what_if.h"
 #include "analysis/what_if_changes.h"
 #include "support/catch.h"
@@ -215,6 +216,75 @@ TEST_CASE("waiting for a late rank does not shrink with the network, fixing the 
   CHECK(both->lo_share > one->lo_share);
   CHECK_FALSE(what_if.gain("no_such_change"));
   CHECK_FALSE(what_if.gain("ep_zero"));
+}
+
+TEST_CASE("the largest member of an exchange decides what part of it is latency") {
+  ScenarioInput in;
+  in.ops = {op(1, 0, 110000, 20, "comm", "ep", false),
+            op(2, 110000, 320000, 20, "comm", "ep", false)};
+  Built b = build({in, in});
+  const int64_t sizes[2][2] = {{10, 80}, {40, 10}};
+  for (size_t r = 0; r < 2; ++r)
+    for (size_t i = 0; i < 2; ++i) b.ranks[r].ops[i].bytes = sizes[r][i] << 20;
+  const ReplayGraph g = b.graph();
+  for (bool keep : {true, false})
+    CHECK(price(g, keep, [&](Scenario& s) { change::network_faster(g, 2, keep, s); }) ==
+          (keep ? 170000 : 160000));
+}
+
+TEST_CASE("overlapped gradients conservatively cost a tenth of their time") {
+  ScenarioInput in;
+  in.ops = {op(1, 0, 100000, 7, "gemm", "other", false),
+            op(2, 100000, 140000, 20, "comm", "dp", false),
+            op(3, 140000, 150000, 7, "gemm", "other", false)};
+  Built b = build({in});
+  b.ranks[0].waits = {{0, 1}, {1, 2}};
+  b.ranks[0].host_steps = {{0, 1000000}};
+  const ReplayGraph g = b.graph();
+  CHECK(baseline(g) == 150000);
+  // Without residuals a kernel gap shows that the exchange hid.
+  for (bool keep : {true, false})
+    CHECK(price(g, keep, [&](Scenario& s) { change::dp_overlapped(g, keep, s); }) ==
+          (keep ? 114000 : 111000));
+}
+
+TEST_CASE("balanced experts exchange what their sizes say") {
+  ScenarioInput cold, hot;
+  cold.calls = hot.calls = {call(0, 1, 1), call(1, 2, 2), call(2, 3, 3)};
+  cold.ops = {op(1, 10000, 20000, 20, "comm", "ep"), op(2, 20000, 30000),
+              op(3, 30000, 70000, 20, "comm", "ep")};
+  hot.ops = {op(1, 10000, 20000, 20, "comm", "ep"), op(2, 20000, 50000),
+             op(3, 50000, 70000, 20, "comm", "ep")};
+  Built b = build({cold, hot});
+  for (size_t r = 0; r < 2; ++r) {
+    b.ranks[r].waits = {{0, 1}, {1, 2}};
+    b.ranks[r].ops[0].bytes = 20;
+    b.ranks[r].ops[1].flags |= kFlagGrouped;
+    b.ranks[r].ops[2].bytes = r == 0 ? 10 : 30;
+  }
+  const ReplayGraph g = b.graph();
+  CHECK(baseline(g) == 70000);
+  for (bool keep : {true, false})
+    CHECK(price(g, keep, [&](Scenario& s) { change::experts_balanced(g, keep, s); }) ==
+          (keep ? 10000 + 10000 + 20000 + 13333 : 5000 + 6666 + 20000 + 13333));
+}
+
+TEST_CASE("stages and micro-batches of a pipeline") {
+  ScenarioInput in;
+  for (uint32_t i = 0; i < 4; ++i)
+    in.ops.push_back(op(i, 10000 * i, 10000 * i + 5000, 20, "comm", "pp", false));
+  Built b = build({in, in});
+  for (size_t r = 0; r < 2; ++r) {
+    b.ranks[r].host_steps = {{0, 1000000}};
+    for (size_t i = 0; i < 4; ++i)
+      b.ranks[r].ops[i].coll = (i < 2) == (r == 0) ? CollectiveOp::send : CollectiveOp::recv;
+  }
+  const auto schedule = pipeline_schedule(b.graph());
+  REQUIRE(schedule);
+  CHECK(schedule->stages == 2);
+  CHECK(schedule->micro_batches == 2);
+  CHECK(schedule->ideal_bubble_share() == Approx(1.0 / 3));
+  CHECK_FALSE(pipeline_schedule(build({in}).graph()));
 }
 
 TEST_CASE("replay with nothing changed reproduces every event time") {

@@ -1,0 +1,23 @@
+#pragma once
+// The shape of the pipeline in a dependency graph: how many stages pass micro-batches on, and how
+// many a step has.
+#include <optional>
+
+#include "analysis/replay_graph.h"
+
+namespace ws {
+
+struct PipelineSchedule {
+  int64_t stages = 0;
+  int64_t micro_batches = 0;  // times the chunks per stage
+
+  // Share of the step that a 1F1B schedule of equal stages waits (ALGORITHMS 5.5).
+  double ideal_bubble_share() const {
+    return static_cast<double>(stages - 1) / static_cast<double>(micro_batches + stages - 1);
+  }
+};
+
+// nullopt: no stages whose transfers were matched.
+std::optional<PipelineSchedule> pipeline_schedule(const ReplayGraph& graph);
+
+}  // namespace ws
