@@ -19,8 +19,9 @@ namespace {
 constexpr double kMostUnexplained = 0.05;  // above it no price is given (ALGORITHMS 6)
 constexpr double kMostOffloadIdle = 0.05;  // above it shares decide (ALGORITHMS 4)
 constexpr size_t kLargeGraph = 100'000;    // nodes from which on only larger gains are looked at
-constexpr double kWorthALook = 0.01;       // smaller gains expose no other wall
-constexpr double kOneLoss = 0.05;          // both seen from here on: perhaps one loss seen twice
+constexpr size_t kSimulationBytes = 200u << 20;  // of all changes simulated at once (D)
+constexpr double kWorthALook = 0.01;             // smaller gains expose no other wall
+constexpr double kOneLoss = 0.05;  // both seen from here on: perhaps one loss seen twice
 
 constexpr std::string_view kHostAndImbalance = "host_zero+straggler_fixed";
 constexpr std::string_view kBubbleHalved = "bubble_halved";
@@ -136,7 +137,7 @@ class Pricing {
     for (const std::string_view id : what_if_ids()) ids.emplace_back(id);
     for (const std::string& id : options_.combinations)
       if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-    auto rows = in_parallel(ids.size(), options_.threads, [&](size_t i) { return row_of(ids[i]); });
+    auto rows = in_parallel(ids.size(), at_once(), [&](size_t i) { return row_of(ids[i]); });
     for (auto& row : rows)
       if (row) out.rows.push_back(std::move(*row));
   }
@@ -169,6 +170,14 @@ class Pricing {
   }
 
  private:
+  // Every simulated change holds its own times of the whole graph.
+  unsigned at_once() const {
+    const size_t each =
+        graph_.nodes().size() * (3 * sizeof(TimeNs) + 1) + graph_.edges().size() * sizeof(TimeNs);
+    const size_t fit = kSimulationBytes / std::max<size_t>(1, each);
+    return static_cast<unsigned>(std::clamp<size_t>(fit, 1, std::max(1u, options_.threads)));
+  }
+
   std::optional<WhatIfRow> row_of(const std::string& id) const {
     if (id == kBubbleHalved) return bubble_halved();
     std::vector<TimeNs> events;
