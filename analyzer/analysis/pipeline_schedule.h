@@ -11,9 +11,9 @@ struct PipelineSchedule {
   int64_t stages = 0;
   int64_t micro_batches = 0;  // times the chunks per stage
 
-  // Share of the step that a 1F1B schedule of equal stages waits (ALGORITHMS 5.5).
-  double ideal_bubble_share() const {
-    return static_cast<double>(stages - 1) / static_cast<double>(micro_batches + stages - 1);
+  // What a 1F1B schedule of equal stages waits, over its useful time (ALGORITHMS 5.5).
+  double ideal_bubble() const {
+    return static_cast<double>(stages - 1) / static_cast<double>(micro_batches);
   }
 };
 

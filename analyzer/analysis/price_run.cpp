@@ -210,8 +210,8 @@ class Pricing {
     if (bubble.hi_ns <= 0) return std::nullopt;
     double lo = ratio(bubble.lo_ns, means_.step_ns());
     if (const auto schedule = pipeline_schedule(graph_)) {
-      const double ideal = schedule->ideal_bubble_share();
-      lo = std::min(lo, ideal * (1 - std::max(0.0, lo - ideal)));
+      const LossNs useful = at(losses_of(means_.mean, means_.offload_idle_ns), LossGroup::useful);
+      lo = std::min(lo, schedule->ideal_bubble() * ratio(useful.lo_ns, means_.step_ns()));
     }
     WhatIfRow row;
     row.id = kBubbleHalved;

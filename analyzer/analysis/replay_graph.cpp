@@ -12,9 +12,18 @@ namespace {
 
 constexpr TimeNs kUsualGapNs = 1000;  // typical kernel gap when fewer than 20 were seen (D)
 constexpr size_t kEnoughSamples = 20;
+constexpr TimeNs kSlotFreedNs =
+    50'000;  // from a freed slot of a full queue to the launch's end (D)
 
 uint32_t start_of(uint32_t node) { return 2 * node; }
 uint32_t end_of(uint32_t node) { return 2 * node + 1; }
+
+TimeNs usual_launch_ns(const ReplayRank& rank) {
+  std::vector<TimeNs> v;
+  for (const ReplayCall& c : rank.calls)
+    if (c.state == HostState::launch && c.op_count > 0) v.push_back(c.end_ns - c.begin_ns);
+  return v.empty() ? 0 : median_of(v);
+}
 
 }  // namespace
 
@@ -97,6 +106,7 @@ void ReplayGraph::add_device_edges(size_t rank_row, uint32_t queue_depth) {
   std::vector<uint32_t> last(rank.streams.size(), kNoRow);
   std::vector<std::vector<uint32_t>> started(
       rank.streams.size());  // nodes with a launch, per stream
+  const TimeNs usual = usual_launch_ns(rank);
   for (uint32_t i = 0; i < rank.ops.size(); ++i) {
     const ReplayOp& o = rank.ops[i];
     const uint32_t node = node_of_op(rank_row, i);
@@ -129,10 +139,31 @@ void ReplayGraph::add_device_edges(size_t rank_row, uint32_t queue_depth) {
         add_edge(start_of(node_of_call(rank_row, o.call)),
                  start_of(queue[queue.size() - queue_depth]), 0, EdgeTag::queue);
       }
+      if (2 * queue.size() >= queue_depth) bound_by_full_queue(node, queue, queue_depth, usual);
       queue.push_back(node);
     }
     last[o.stream] = i;
   }
+}
+
+// A launch that took unusually long while its stream was far behind waited for a slot of the full
+// queue: it ends when an earlier op starts, and takes its usual time where the device keeps up.
+void ReplayGraph::bound_by_full_queue(uint32_t node, const std::vector<uint32_t>& queue,
+                                      uint32_t queue_depth, TimeNs usual_ns) {
+  const size_t rank_row = nodes_[node].rank;
+  Node& call = nodes_[node_of_call(rank_row, op(nodes_[node]).call)];
+  if (call.state != HostState::launch && call.state != HostState::graph_launch) return;
+  if (call.duration_ns <= 4 * usual_ns) return;
+  const auto behind =
+      std::upper_bound(queue.begin(), queue.end(), call.end_ns,
+                       [&](TimeNs t, uint32_t n) { return t < nodes_[n].start_ns; });
+  if (behind == queue.begin() || 2 * (queue.end() - behind) < static_cast<int64_t>(queue_depth))
+    return;
+  const TimeNs lag = call.end_ns - nodes_[*(behind - 1)].start_ns;
+  if (lag > kSlotFreedNs || nodes_[*(behind - 1)].start_ns <= call.start_ns) return;
+  call.duration_ns = usual_ns;
+  add_edge(end_of(node_of_call(rank_row, op(nodes_[node]).call)), start_of(*(behind - 1)), lag,
+           EdgeTag::sync);
 }
 
 // One rendezvous node per instance: it starts with the last member, and every member ends its own

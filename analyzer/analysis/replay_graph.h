@@ -108,6 +108,8 @@ class ReplayGraph {
   void add_nodes(const Offsets& offsets);
   void add_host_edges(size_t rank_row);
   void add_device_edges(size_t rank_row, uint32_t queue_depth);
+  void bound_by_full_queue(uint32_t node, const std::vector<uint32_t>& queue, uint32_t queue_depth,
+                           TimeNs usual_ns);
   void add_collectives(const std::vector<Instance>& instances,
                        const std::vector<CommIdentity>& communicators);
   void bind_unexplained(size_t rank_row);

@@ -107,14 +107,23 @@ class Host:
             yield self.drawn(9_000)
             self.calls[-1].end = self.machine.now
 
-    def wait_stream(self, waiting, producer):
-        """Work that comes on `waiting` starts after everything now on `producer`."""
+    def record(self, producer):
+        """Marks everything now on the stream; what to give to wait_for."""
         event = Happening()
         self.gpu.stream(producer).push(("record", self.machine.now, event))
         yield from self.call("cudaEventRecord", RECORD_NS)
-        recorded = self.correlation
+        self.recorded = (event, producer, self.correlation)
+
+    def wait_for(self, waiting, recorded):
+        """Work that comes on `waiting` starts after what was recorded."""
+        event, producer, correlation = recorded
         self.gpu.stream(waiting).push(("wait", self.machine.now, event))
-        yield from self.call("cudaStreamWaitEvent", WAIT_NS, ("Stream Wait Event", waiting, producer, recorded))
+        yield from self.call("cudaStreamWaitEvent", WAIT_NS, ("Stream Wait Event", waiting, producer, correlation))
+
+    def wait_stream(self, waiting, producer):
+        """Work that comes on `waiting` starts after everything now on `producer`."""
+        yield from self.record(producer)
+        yield from self.wait_for(waiting, self.recorded)
 
     def device_order(self, numbers):
         """What a synchronisation kept in order stays in order without it."""

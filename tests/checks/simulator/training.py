@@ -113,6 +113,7 @@ class Loop:
                        r // (stage * setup.ep) % setup.pp == self.place["pp"]]
             self.group["dp"] = (members, f"dp{members[0]}", DESCRIPTION["dp"])
         self.graphs = 0
+        self.gathered = {}
 
     # The parts of a step.
     def kernels(self, rows, factor=1.0, gone=False, batch=1.0):
@@ -229,7 +230,7 @@ class Loop:
 
     def layers(self, step, batch):
         for layer in range(self.s.layers):
-            yield from self.gather_parameters(layer)
+            yield from self.need_parameters(layer)
             yield from self.forward(step, layer, batch)
             yield from self.offload(False)
             for _ in range(self.s.items):
@@ -256,15 +257,10 @@ class Loop:
         elif style == "sharded":
             yield from self.collective("dp", "reduce_scatter", size, waits=False)
 
-    def gather_parameters(self, layer):
-        """Parameters of the next layer travel while this one computes."""
-        if self.style() != "sharded" or len(self.group["dp"][0]) < 2:
-            return
-        h, size = self.host, self.mib("dp", 320) / self.s.layers
-        if layer == 0 and h.step >= 0:
-            for _ in range(self.s.layers):
-                yield from self.collective("dp", "all_gather", size, waits=False, after=False)
-        yield from h.wait_stream(COMPUTE, STREAM["dp"])
+    def need_parameters(self, layer):
+        """A layer waits for its own parameters only."""
+        if layer in self.gathered:
+            yield from self.host.wait_for(COMPUTE, self.gathered.pop(layer))
 
     def finish_gradients(self):
         style, size = self.style(), self.mib("dp", 320)
@@ -276,8 +272,14 @@ class Loop:
             yield from self.host.wait_stream(COMPUTE, STREAM["dp"])
 
     def finish_parameters(self):
+        size = self.mib("dp", 320)
         if self.style() == "sharded_tail":
-            yield from self.collective("dp", "all_gather", self.mib("dp", 320))
+            yield from self.collective("dp", "all_gather", size)
+        elif self.style() == "sharded" and len(self.group["dp"][0]) > 1:
+            for layer in range(self.s.layers):  # they travel while the next step's first layers compute
+                yield from self.collective("dp", "all_gather", size / self.s.layers, waits=False, after=layer == 0)
+                yield from self.host.record(STREAM["dp"])
+                self.gathered[layer] = self.host.recorded
 
     # Pipelines: one forward, one backward (1F1B).
     def peer(self, sends, forward, batch):
@@ -381,8 +383,10 @@ def parts(what_if):
 
 
 def defined(setup, what_if):
-    """Whether the program can be had without the bottleneck: a hot expert is no slow rank that could be repaired."""
-    return not (setup.experts and any(p == "straggler_fixed" for p in parts(what_if)))
+    """Whether the program can be had without the bottleneck: a hot expert is no slow rank that could be repaired,
+    and what overlaps already is not made to overlap better here."""
+    overlapped = setup.dp_style in ("buckets", "sharded")
+    return not any((p == "straggler_fixed" and setup.experts) or (p == "dp_overlapped" and overlapped) for p in parts(what_if))
 
 
 def concerns(setup, what_if):
