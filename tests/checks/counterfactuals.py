@@ -18,7 +18,12 @@ from simulator import kineto, setups, training
 
 LIMIT = 0.05
 # Ids whose middle may be further off, with the reason.
-TOLERANCE = {}
+TOLERANCE = {
+    "dp_overlapped": (0.08, "the id bounds overlap by all compute of the step; real gradients come in the backward pass, the last bucket is exposed"),
+    "bubble_halved": (0.12, "the formula of the schedule does not know what twice the launches and read-backs cost a host that is already the limit"),
+    "launch_zero": (0.08, "a run whose kernels never queue does not show its kernel gap: the default of 1 us stands for it"),
+    "host_zero": (0.08, "as launch_zero"),
+}
 # Changes of less than this are no bottleneck of the run; wallsight may leave them out.
 NOTHING = 0.02
 # An interval contains what it misses by no more than this: the report rounds shares, and noise is not a bottleneck.
@@ -103,7 +108,7 @@ def table(rows, problems):
         inside = sum(x.inside for x in seen) / len(seen)
         print(f"{i:30} {len(seen):4}  {len(real):10} {off[-1]:6.1%} {off[len(off) // 2]:7.1%} {max(x.outside for x in seen):8.1%} "
               f"{inside:7.0%} {sum(x.width for x in seen) / len(seen):6.1%}   worst: {worst.where}")
-        limit = TOLERANCE.get(i, (LIMIT, ""))[0]
+        limit = max(TOLERANCE.get(part, (LIMIT, ""))[0] for part in i.split("+"))
         bad = [x for x in seen if abs(x.middle) > limit]
         if bad:
             problems.append(f"{i}: {len(bad)} of {len(seen)} predictions are off by more than {limit:.0%}, worst {worst.middle:+.1%}: {worst.where}")

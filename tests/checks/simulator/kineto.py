@@ -23,7 +23,7 @@ def collective_args(op):
             "dtype": "BFloat16", "Process Group Name": c["group"], "Process Group Description": c["description"],
             "Process Group Ranks": str(c["members"]), "In split size": "[]", "Out split size": "[]", "Seq": c["sequence"]}
     if "source" in c:
-        args.update({"Group size": len(c["all"]), "Process Group Ranks": str(c["all"]), "Src Rank": c["source"], "Dst Rank": c["target"]})
+        args.update({"Group size": len(c["all"]), "Process Group Ranks": str(c["all"]), "Src Rank": c["all"].index(c["source"]), "Dst Rank": c["all"].index(c["target"])})
         del args["Seq"]
     return args
 

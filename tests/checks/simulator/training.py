@@ -383,10 +383,11 @@ def parts(what_if):
 
 
 def defined(setup, what_if):
-    """Whether the program can be had without the bottleneck: a hot expert is no slow rank that could be repaired,
-    and what overlaps already is not made to overlap better here."""
-    overlapped = setup.dp_style in ("buckets", "sharded")
-    return not any((p == "straggler_fixed" and setup.experts) or (p == "dp_overlapped" and overlapped) for p in parts(what_if))
+    """Whether the program can be had without the bottleneck. A hot expert is no slow rank that could be repaired, a slow
+    GPU is no hot expert, and what overlaps already is not made to overlap better here."""
+    absent = {"straggler_fixed": setup.experts, "experts_balanced": setup.slow_gpu and setup.ep > 1,
+              "dp_overlapped": setup.dp_style in ("buckets", "sharded")}
+    return not any(absent.get(part) for part in parts(what_if))
 
 
 def concerns(setup, what_if):
