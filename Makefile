@@ -3,8 +3,9 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
+GAIN_RUNS ?= 68
 
-.PHONY: help build demo test bench fuzz manual format check check-arm install deb
+.PHONY: help build demo test bench gains fuzz manual format check check-arm install deb
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -33,6 +34,12 @@ bench: build
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)
 	python3 tests/bench/bench.py --wallsight build/release/bin/wallsight --tools build/bench/bin $(BENCH_FLAGS)
+
+## make gains      predicted gains against simulated truth, spoiled ranks, and 64 ranks at once; GAIN_RUNS=68
+gains: build
+	python3 tests/checks/degraded_ranks.py build/release/bin/wallsight
+	python3 tests/checks/counterfactuals.py build/release/bin/wallsight $(GAIN_RUNS)
+	python3 tests/bench/many_ranks.py build/release/bin/wallsight
 
 ## make fuzz       every fuzz target for FUZZ_SECONDS (60) on a corpus made of the samples
 fuzz:
