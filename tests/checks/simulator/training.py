@@ -386,6 +386,7 @@ def defined(setup, what_if):
     """Whether the program can be had without the bottleneck. A hot expert is no slow rank that could be repaired, a slow
     GPU is no hot expert, and what overlaps already is not made to overlap better here."""
     absent = {"straggler_fixed": setup.experts, "experts_balanced": setup.slow_gpu and setup.ep > 1,
+              "bubble_halved": setup.items or setup.alloc_ns,  # twice the micro-batches would read back and allocate twice
               "dp_overlapped": setup.dp_style in ("buckets", "sharded")}
     return not any(absent.get(part) for part in parts(what_if))
 
