@@ -25,7 +25,7 @@ seed rule_fuzz rules/*/*.json
 seed config_fuzz samples/config/*
 
 status=0
-for target in kineto_fuzz nsys_fuzz recording_fuzz rule_fuzz config_fuzz; do
+for target in kineto_fuzz nsys_fuzz partial_fuzz recording_fuzz rule_fuzz config_fuzz; do
   echo "== $target, $seconds s"
   log="$build/found/$target.log"
   if "$build/bin/$target" "$build/corpus/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=300000 \

@@ -46,13 +46,18 @@ const std::vector<ExternalRow> kExternals = {
     {"yaml-cpp/", {"analyzer/config/config_tree.cpp"}},
     {"simdjson", {"analyzer/import/kineto"}},
     {"zlib.h", {"analyzer/import/"}},
-    {"isa-l", {"analyzer/import/"}},
+    {"isa-l", {"analyzer/import/", "analyzer/facts/partial_file.cpp"}},
     {"igzip_lib.h", {"analyzer/import/"}},
     {"CLI/", {"analyzer/cli/"}},
-    {"protozero/", {"analyzer/import/recording_chunk.cpp", "collector/chunk.cpp"}},
+    {"protozero/",
+     {"analyzer/import/recording_chunk.cpp", "collector/chunk.cpp",
+      "analyzer/facts/partial_archive.h"}},
     {"google/protobuf", {}},  // only tests
     {"recording.pb.h", {}},
-    {"zstd.h", {"analyzer/import/recording_frames.cpp", "collector/frame_writer.cpp"}},
+    {"partial.pb.h", {}},
+    {"zstd.h",
+     {"analyzer/import/recording_frames.cpp", "analyzer/facts/partial_file.cpp",
+      "collector/frame_writer.cpp"}},
     {"cupti", {}},  // layouts of our own, so that no CUDA is needed to build
     {"nvtx3", {}},
 };
