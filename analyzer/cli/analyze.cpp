@@ -5,26 +5,30 @@
 #include <new>
 
 #include "analysis/analyze_rank.h"
-#include "analysis/run_builder.h"
 #include "base/memory.h"
 #include "cli/common.h"
+#include "cli/finish_run.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/render_run.h"
 #include "cli/verbs.h"
-#include "facts/write_facts.h"
+#include "facts/partial.h"
 #include "import/importer.h"
 
 namespace ws::cli {
 namespace {
 
 struct AnalyzeOptions {
-  std::vector<std::string> inputs, what_ifs;
+  std::vector<std::string> inputs;
   std::string database, config, steps, ranks, time, window = "device", step_range;
   unsigned threads = 2;
-  bool quiet = false, no_what_if = false, show_names = false;
+  size_t run_files = 0;
+  bool quiet = false, show_names = false, partial = false;
+  WhatIfOptions what_if;
   ReportOptions report;
 };
+
+constexpr FileKind kPartialFile{"partial", may_replace_partial};
 
 struct AnalyzeRequest {
   ReportRequests reports;
@@ -33,22 +37,24 @@ struct AnalyzeRequest {
   RunOptions run;
 };
 
-// Device records that all ranks together keep for re-simulation: bounds its memory and time (D).
-constexpr size_t kReplayOps = 1'200'000;
-
 void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("INPUT", o.inputs,
                  "files or folders: Nsight Systems .sqlite exports, PyTorch .json or .json.gz "
                  "traces; all ranks of one run")
       ->required();
-  app.add_option("-o", o.database, "write the facts to this fact database")
+  app.add_option("-o", o.database,
+                 "write the facts to this fact database; with --partial, the partial")
       ->check(not_empty())
       ->type_name("run.wsdb");
-  app.add_option("--config", o.config,
-                 "run configuration: Megatron-LM script or argument dump, Bridge or NeMo YAML, "
-                 "torchtitan TOML, or native keys")
-      ->check(not_empty())
-      ->type_name("FILE");
+  app.add_flag("--partial", o.partial,
+               "instead of a report, write what is kept of the ranks to the file of -o; `wallsight "
+               "merge` makes the report of all of them");
+  app.add_option("--of", o.run_files,
+                 "with --partial: files of the whole run; what is kept for re-simulation is shared "
+                 "among them (default: the files given)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("FILES");
+  add_config_option(app, o.config);
   app.add_option("--step", o.steps, "only these steps: 5 or 3:7 (both included)")
       ->check(not_empty())
       ->type_name("RANGE");
@@ -68,11 +74,7 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("--step-range", o.step_range, "name of the host range that is one step")
       ->check(not_empty())
       ->type_name("NAME");
-  app.add_flag("--no-what-if", o.no_what_if, "no re-simulation of gains");
-  app.add_option("--what-if", o.what_ifs,
-                 "one more change to re-simulate: an id of the WHAT IF table, or several joined by "
-                 "+; may be given more than once")
-      ->type_name("A+B");
+  add_what_if_options(app, o.what_if);
   app.add_option("--threads", o.threads, "files read at once, default 2")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
@@ -80,18 +82,6 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_flag("--show-names", o.show_names,
                "host names and paths as recorded instead of host0 and base names");
   add_report_options(app, o.report);
-}
-
-// What --step, --rank, --time and --step-range chose, in words for the report.
-std::string selection_of(const AnalyzeOptions& o) {
-  std::string out;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, value);
-  };
-  add("step", o.steps);
-  add("rank", o.ranks);
-  add("time", o.time);
-  return out;
 }
 
 Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
@@ -118,29 +108,11 @@ Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
     if (!time) return time.error();
     out.time = *time;
   }
-  for (const std::string& id : o.what_ifs) {
-    if (is_what_if(id)) continue;
-    return Error{fmt::format("--what-if: expected ids joined by +, found `{}`; the ids are {}", id,
-                             fmt::join(what_if_ids(), " "))};
-  }
-  if (o.no_what_if && !o.what_ifs.empty())
-    return Error{"--what-if: expected no --no-what-if beside it, found both; leave one out"};
-  out.run.price = {!o.no_what_if, o.what_ifs, o.threads};
+  auto price = check_what_if_options(o.what_if, o.threads);
+  if (!price) return price.error();
+  out.run.price = std::move(*price);
   out.run.step_window = out.steps.window;
-  out.run.selection = selection_of(o);
   return out;
-}
-
-// Ranks that were asked for and are in no file.
-void note_absent_ranks(const RunOptions& asked, RunAnalysis& run) {
-  std::vector<int32_t> absent;
-  for (const int32_t rank : asked.ranks)
-    if (std::none_of(run.ranks.begin(), run.ranks.end(),
-                     [&](const RankAnalysis& r) { return r.rank == rank; }))
-      absent.push_back(rank);
-  if (absent.empty()) return;
-  run.notes.add(NoteCode::rank_not_found, {}, static_cast<int64_t>(absent.size()),
-                ranks_text(absent));
 }
 
 StepOptions steps_for(const Trace& trace, const AnalyzeRequest& request) {
@@ -177,45 +149,53 @@ Result<std::vector<RankAnalysis>> analyze_file(const std::string& path,
   }
 }
 
-Result<FactDb> facts_of(const std::vector<std::string>& files, Notes notes, const AnalyzeOptions& o,
-                        const AnalyzeRequest& request, const RunConfig* config) {
+Result<std::vector<RankAnalysis>> analyze_files(const std::vector<std::string>& files,
+                                                const AnalyzeOptions& o,
+                                                const AnalyzeRequest& request, Notes& notes) {
   const auto data = find_data_folder();
   if (!data) return data.error();
   const auto classes = KernelClasses::load(*data + "/rules/kernel_classes.json");
   if (!classes) return classes.error();
-  const auto platforms = Platforms::load(*data + "/rules/platforms.json");
-  if (!platforms) return platforms.error();
   std::vector<RankAnalysis> ranks;
-  {
-    Progress progress(files.size(), o.quiet);
-    const bool two_each = o.threads >= 2 * files.size();
-    auto per_file = in_parallel(files.size(), o.threads, [&](size_t i) {
-      auto analyzed = analyze_file(files[i], *classes, request, files.size() == 1, two_each);
-      progress.one_done();
-      return analyzed;
-    });
-    const Error* unread = nullptr;
-    for (size_t i = 0; i < files.size(); ++i) {
-      if (!per_file[i]) {
-        if (unread == nullptr) unread = &per_file[i].error();
-        note_unreadable(files[i], per_file[i].error(), notes);
-        continue;
-      }
-      for (RankAnalysis& rank : *per_file[i]) ranks.push_back(std::move(rank));
+  Progress progress(files.size(), o.quiet);
+  const bool two_each = o.threads >= 2 * files.size();
+  const bool alone = files.size() == 1 && !o.partial;
+  auto per_file = in_parallel(files.size(), o.threads, [&](size_t i) {
+    auto analyzed = analyze_file(files[i], *classes, request, alone, two_each);
+    progress.one_done();
+    return analyzed;
+  });
+  const Error* unread = nullptr;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!per_file[i]) {
+      if (unread == nullptr) unread = &per_file[i].error();
+      note_unreadable(files[i], per_file[i].error(), notes);
+      continue;
     }
-    if (ranks.empty() && unread != nullptr) return *unread;
+    for (RankAnalysis& rank : *per_file[i]) ranks.push_back(std::move(rank));
   }
-  const bool nothing_left = std::all_of(ranks.begin(), ranks.end(),
-                                        [](const RankAnalysis& r) { return r.devices.empty(); });
-  if (nothing_left && !(o.steps.empty() && o.time.empty()))
-    return Error{fmt::format(
-        "{}: expected a part of the recording with device records, found none in '{}'; analyze it "
-        "without this option to see its steps and times",
-        o.steps.empty() ? "--time" : "--step", o.steps.empty() ? o.time : o.steps)};
-  auto run = combine_ranks(std::move(ranks), request.run, std::move(notes));
-  if (!run) return run.error();
-  note_absent_ranks(request.run, *run);
-  return write_facts(*run, *platforms, {o.show_names, config});
+  if (ranks.empty() && unread != nullptr) return *unread;
+  return ranks;
+}
+
+// --partial ends before ranks meet: what is about the run as a whole belongs to merge.
+Result<void> check_partial(const AnalyzeOptions& o) {
+  if (!o.partial) {
+    if (o.run_files == 0) return {};
+    return Error{"--of: expected --partial beside it, found none; leave it out"};
+  }
+  if (o.database.empty())
+    return Error{"--partial: expected a file to write with -o, found none; add -o rank0.wspart"};
+  const std::pair<const char*, bool> others[] = {
+      {"--config", !o.config.empty()},          {"--rank", !o.ranks.empty()},
+      {"--report", !o.report.reports.empty()},  {"--rules", !o.report.rule_folders.empty()},
+      {"--fail-on", !o.report.fail_on.empty()}, {"--all", o.report.all},
+      {"--what-if", !o.what_if.ids.empty()},    {"--show-names", o.show_names}};
+  for (const auto& [name, given] : others)
+    if (given)
+      return Error{fmt::format(
+          "--partial: expected no {} beside it, found both; give it to `wallsight merge`", name)};
+  return {};
 }
 
 }  // namespace
@@ -228,20 +208,31 @@ int run_analyze(int argc, char** argv) {
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
   auto request = check(o);
   if (!request) return fail(kBadUsage, request.error());
+  if (auto ok = check_partial(o); !ok) return fail(kBadUsage, ok.error());
   Notes notes;
   const auto files = list_inputs(o.inputs, notes);
   if (!files) return fail(kBadInput, files.error());
-  if (request->run.price.wanted)
-    request->steps.replay_ops = kReplayOps / std::max<size_t>(1, files->size());
-  if (auto ok = check_targets(request->reports.outputs, o.database, *files); !ok)
+  const size_t run_files = std::max(files->size(), o.run_files);
+  if (request->run.price.wanted) request->steps.replay_ops = replay_share(run_files);
+  if (auto ok = check_targets(o.partial ? std::vector<Output>() : request->reports.outputs,
+                              o.database, *files, o.partial ? kPartialFile : kFactFile);
+      !ok)
     return fail(kBadUsage, ok.error());
-  std::optional<RunConfig> config;
-  if (!o.config.empty()) {
-    auto given = load_run_config(o.config);
-    if (!given) return fail(kBadInput, given.error());
-    config = std::move(*given);
+  auto config = load_config_option(o.config);
+  if (!config) return fail(kBadInput, config.error());
+  auto ranks = analyze_files(*files, o, *request, notes);
+  if (!ranks) return fail(kBadInput, ranks.error());
+  if (o.partial) {
+    Partial partial{
+        {request->steps.window, o.step_range, o.steps, o.time, request->run.price.wanted},
+        std::move(notes),
+        std::move(*ranks)};
+    const auto written = write_partial(std::move(partial), o.database);
+    return written ? kDone : fail(kBadInput, written.error());
   }
-  const auto facts = facts_of(*files, std::move(notes), o, *request, config ? &*config : nullptr);
+  const auto facts =
+      facts_of_ranks(std::move(*ranks), {o.steps, o.ranks, o.time}, request->run, std::move(notes),
+                     {o.show_names, *config ? &**config : nullptr});
   if (!facts) return fail(kBadInput, facts.error());
   return render_run(*facts, o.report, request->reports, o.database);
 }

@@ -19,6 +19,7 @@ struct Verb {
 };
 constexpr Verb kVerbs[] = {
     {"analyze", "traces of one run: which wall, what it costs, what to do", run_analyze},
+    {"merge", "partials of the ranks of one run: the report of all of them", run_merge},
     {"report", "the report of a run.wsdb again, without the trace", run_report},
     {"plan", "a run configuration, before anything runs: does it add up, does it fit", run_plan},
     {"explain", "why a rule fired, did not, or can not say", run_explain},
@@ -27,7 +28,7 @@ constexpr Verb kVerbs[] = {
     {"doctor", "can this machine record, and what is in the way", run_doctor},
 };
 // Named in the plan of the program, not in this version.
-constexpr std::string_view kLaterVerbs[] = {"diff", "history", "attach", "ctl", "export", "merge"};
+constexpr std::string_view kLaterVerbs[] = {"diff", "history", "attach", "ctl", "export"};
 
 int print_usage() {
   std::cout << "wallsight " << version() << ": names the wall a GPU training run is against\n\n"

@@ -14,7 +14,6 @@
 #include <sstream>
 
 #include "cli/common.h"
-#include "facts/fact_db.h"
 
 namespace ws::cli {
 namespace {
@@ -81,7 +80,7 @@ Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs)
 }
 
 Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
-                           const std::vector<std::string>& inputs) {
+                           const std::vector<std::string>& inputs, const FileKind& kind) {
   std::vector<std::string> targets;
   if (!database.empty()) {
     std::error_code ec;
@@ -112,10 +111,10 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
       }
     }
   }
-  if (!database.empty() && !FactDb::may_replace(database))
+  if (!database.empty() && !kind.may_replace(database))
     return Error{fmt::format(
-        "{}: -o expects a new file or an older fact database, found another file; name another one",
-        database)};
+        "{}: -o expects a new file or an older {}, found another file; name another one", database,
+        kind.name)};
   return {};
 }
 

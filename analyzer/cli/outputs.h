@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "facts/fact_db.h"
 #include "report/render.h"
 
 namespace ws::cli {
@@ -16,10 +17,18 @@ struct Output {
 // Values of --report, "FORMAT[=PATH]"; none given: text to stdout. At most one without a path.
 Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs);
 
-// Refuses paths that are an input, a folder, or named twice, and a database in the place of a file
-// that is none. `database`: the value of -o, "" none.
+// What -o writes.
+struct FileKind {
+  std::string_view name;
+  bool (*may_replace)(const std::string& path);
+};
+inline constexpr FileKind kFactFile{"fact database", FactDb::may_replace};
+
+// Refuses paths that are an input, a folder, or named twice, and a result in the place of a file
+// of another kind. `database`: the value of -o, "" none.
 Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
-                           const std::vector<std::string>& inputs);
+                           const std::vector<std::string>& inputs,
+                           const FileKind& kind = kFactFile);
 
 // Renders everything first, then writes; a path that exists and is no file (a pipe, /dev/null) is
 // written in place.

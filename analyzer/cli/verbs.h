@@ -7,6 +7,7 @@
 namespace ws::cli {
 
 int run_analyze(int argc, char** argv);
+int run_merge(int argc, char** argv);
 int run_report(int argc, char** argv);
 int run_plan(int argc, char** argv);
 int run_explain(int argc, char** argv);

@@ -27,6 +27,7 @@ constexpr Known kKnown[] = {
     {"\x28\xb5\x2f\xfd"sv, "zstd data", "unpack it with zstd -d"},
     {"\xfd\x37zXZ"sv, "xz data", "unpack it with xz -d"},
     {"BZh"sv, "bzip2 data", "unpack it with bzip2 -d"},
+    {"WSP\xa7"sv, "a partial of analyzed ranks", "give it to wallsight merge"},
     {"<"sv, "an HTML or XML page", "download the file itself"},
 };
 

@@ -20,7 +20,7 @@ import unittest
 BINARY, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 SAMPLE = SOURCE / "samples/nsys/launch_bound"
 HOSTILE = SOURCE / "tests/cli/data/hostile_names.json"
-LATER = ["diff", "history", "attach", "ctl", "export", "merge"]
+LATER = ["diff", "history", "attach", "ctl", "export"]
 
 
 def run(*args, **more):
@@ -77,7 +77,7 @@ class Usage(Cli):
 
     def test_help_lists_only_verbs_that_work(self):
         text = run("--help").stdout
-        for verb in ("analyze", "report", "plan", "explain", "rules", "record", "doctor"):
+        for verb in ("analyze", "merge", "report", "plan", "explain", "rules", "record", "doctor"):
             self.assertRegex(text, rf"\n  {verb} ")
         for verb in LATER:
             self.assertNotRegex(text, rf"\n  {verb} ")
