@@ -387,12 +387,12 @@ class Windows(Recorder):
         self.assertEqual([f.name.split(".")[1] for f in self.files()], ["0", "2", "3"])
 
     def test_steps_leave_the_warm_up_out(self):
-        ran = self.record(WORKLOAD, "loop", 600, options=["--steps", "300:349"])
+        ran = self.record(WORKLOAD, "loop", 800, options=["--steps", "200:599"])
         self.assertEqual(ran.returncode, 3)
         report = self.analyze()
-        # Arming takes a moment, ending too: never before the first, about as many as asked for.
+        # Arming takes a moment, longer on a busy machine, and so does ending: never before the first.
         self.assertGreaterEqual(self.steps(report), 20)
-        self.assertLessEqual(self.steps(report), 150)
+        self.assertLess(self.steps(report), 600)
 
     def test_numbered_step_ranges(self):
         report = self.play("launch_bound", options=["--steps", "1:1000", "--step-range", "iteration"])
