@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/balance.h"
+#include "analysis/causes.h"
 #include "analysis/counted_steps.h"
 #include "analysis/late_causes.h"
 #include "analysis/median.h"
@@ -40,27 +41,9 @@ const Step* counted_step(const CrossRank& cross, const std::vector<RankAnalysis>
   return &device.steps[step];
 }
 
-Cause cause_of_transfer(CommKind kind) {
-  switch (kind) {
-    case CommKind::ep:
-      return Cause::ep_all_to_all;
-    case CommKind::tp:
-      return Cause::tp_collective;
-    case CommKind::cp:
-      return Cause::cp_exchange;
-    case CommKind::pp:
-      return Cause::pp_transfer;
-    case CommKind::dp:
-      return Cause::dp_gradient;
-    case CommKind::other:
-      break;
-  }
-  return Cause::unknown;
-}
-
 // met: kind of the collectives that were delayed most by it.
 Cause cause_of(const LateCause& late, CommKind met, StragglerKind straggler) {
-  if (late.transfer) return cause_of_transfer(*late.transfer);
+  if (late.transfer) return cause_of_traffic(*late.transfer, CollectiveOp::unknown);
   switch (late.category) {
     case LateCategory::expert_gemm:
       return Cause::expert_imbalance;
@@ -96,17 +79,15 @@ struct Gathered {
   std::map<ReasonKey, Reason> reasons;
   std::map<int64_t, std::map<int32_t, TimeNs>> per_step;  // step index: rank, marginal
   std::map<int64_t, std::string> step_names;
-  std::vector<TimeNs> marginal_ns, wait_ns;
-  std::vector<int64_t> times_last;
+  Lateness lateness;
 };
 
 Gathered gather(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
                 const std::vector<std::vector<bool>>& counted) {
   Gathered out;
   const size_t n = cross.participants.size();
-  out.marginal_ns.assign(n, 0);
-  out.wait_ns.assign(n, 0);
-  out.times_last.assign(n, 0);
+  Lateness& lateness = out.lateness;
+  lateness = {std::vector<TimeNs>(n, 0), std::vector<int64_t>(n, 0), std::vector<TimeNs>(n, 0)};
   for (uint32_t i = 0; i < cross.clocks.instances.size(); ++i) {
     const std::vector<Arrival> order = by_arrival(cross, cross.clocks.instances[i]);
     if (order.size() < 2) continue;
@@ -116,7 +97,7 @@ Gathered gather(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
     for (const Arrival& a : order) {
       const CommRecord& record = cross.set.ranks[a.member.rank].records[a.member.record];
       const TimeNs wait = order.front().begin_ns - a.begin_ns;
-      out.wait_ns[a.member.rank] += std::min(wait, record.end_ns - record.begin_ns);
+      lateness.wait_ns[a.member.rank] += std::min(wait, record.end_ns - record.begin_ns);
     }
     const TimeNs marginal = order[0].begin_ns - order[1].begin_ns;
     auto& in_step = out.per_step[step->index];
@@ -124,8 +105,8 @@ Gathered gather(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
     TimeNs error = 0;
     for (const Arrival& a : order) error = std::max(error, cross.clocks.residual_ns[a.member.rank]);
     if (marginal <= 3 * error) continue;
-    ++out.times_last[late.rank];
-    out.marginal_ns[late.rank] += marginal;
+    ++lateness.times_last[late.rank];
+    lateness.marginal_ns[late.rank] += marginal;
     const Participant at = cross.participants[late.rank];
     in_step[ranks[at.rank_row].rank] += marginal;
     const LateRoot root = root_of(cross, ranks, i);
@@ -199,17 +180,16 @@ void compare_kernels(const CrossRank& cross, const std::vector<RankAnalysis>& ra
 
 void add_late(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
               const Gathered& gathered, AcrossRanks& out) {
-  TimeNs total = 0;
-  for (TimeNs ns : gathered.marginal_ns) total += ns;
+  const std::vector<uint32_t> late = late_rank_rows(gathered.lateness);
   for (uint32_t p = 0; p < cross.participants.size(); ++p) {
     const Participant at = cross.participants[p];
     LateRank row;
     row.rank = ranks[at.rank_row].rank;
     row.device = device_of(cross, ranks, p).device;
-    row.marginal_ns = gathered.marginal_ns[p];
-    row.times_last = gathered.times_last[p];
-    row.wait_ns = gathered.wait_ns[p];
-    if (total > 0 && row.marginal_ns * 10 >= total) {
+    row.marginal_ns = gathered.lateness.marginal_ns[p];
+    row.times_last = gathered.lateness.times_last[p];
+    row.wait_ns = gathered.lateness.wait_ns[p];
+    if (std::find(late.begin(), late.end(), p) != late.end()) {
       out.late_ranks.push_back(row.rank);
       compare_kernels(cross, ranks, p, row);
     }

@@ -94,31 +94,11 @@ Parts memory_parts(const DeviceAnalysis& device, const Breakdown& p) {
   return parts;
 }
 
-Cause cause_of_collective(const CollectiveRow& row) {
-  if (row.peer_copy) return Cause::unknown;
-  switch (row.kind) {
-    case CommKind::ep:
-      return Cause::ep_all_to_all;
-    case CommKind::tp:
-      return Cause::tp_collective;
-    case CommKind::cp:
-      return Cause::cp_exchange;
-    case CommKind::pp:
-      return Cause::pp_transfer;
-    case CommKind::dp:
-      return row.op == CollectiveOp::all_gather || row.op == CollectiveOp::broadcast
-                 ? Cause::dp_parameter
-                 : Cause::dp_gradient;
-    case CommKind::other:
-      break;
-  }
-  return Cause::unknown;
-}
-
 Parts communication_parts(const DeviceAnalysis& device, int64_t steps) {
   Parts parts;
   for (const CollectiveRow& row : device.collectives)
-    parts[cause_of_collective(row)] += row.transfer_ns + row.unsplit_ns;
+    parts[row.peer_copy ? Cause::unknown : cause_of_traffic(row.kind, row.op)] +=
+        row.transfer_ns + row.unsplit_ns;
   for (auto& [cause, ns] : parts) ns = rounded(ns, std::max<int64_t>(1, steps));
   return parts;
 }
@@ -165,6 +145,25 @@ Parts parts_of(LossGroup group, const DeviceAnalysis& device, const RunMeans& ru
 }
 
 }  // namespace
+
+Cause cause_of_traffic(CommKind kind, CollectiveOp op) {
+  switch (kind) {
+    case CommKind::ep:
+      return Cause::ep_all_to_all;
+    case CommKind::tp:
+      return Cause::tp_collective;
+    case CommKind::cp:
+      return Cause::cp_exchange;
+    case CommKind::pp:
+      return Cause::pp_transfer;
+    case CommKind::dp:
+      return op == CollectiveOp::all_gather || op == CollectiveOp::broadcast ? Cause::dp_parameter
+                                                                             : Cause::dp_gradient;
+    case CommKind::other:
+      break;
+  }
+  return Cause::unknown;
+}
 
 std::vector<CauseShare> causes_of(LossGroup group, const std::vector<RankAnalysis>& ranks,
                                   const RunMeans& means) {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/price_run.h"
 #include "analysis/across_ranks.h"
+#include "analysis/price_run.h"
 #include "analysis/verdict.h"
 
 namespace ws {

@@ -208,17 +208,15 @@ MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysi
     const bool first = at.device_row == 0;
     first_record.push_back(
         first ? 0
-              : first_record.back() +
-                    static_cast<uint32_t>(cross.set.ranks[p - 1].records.size()));
+              : first_record.back() + static_cast<uint32_t>(cross.set.ranks[p - 1].records.size()));
     if (first) out.offsets[at.rank_row] = -shifts[p];
   }
   for (const Instance& x : cross.clocks.instances) {
     Instance known{x.communicator, x.expected, {}};
     for (const Member& m : x.members)
       if (cross.arrivals[m.rank][m.record] != kNotMatched && !cross.wait_only[m.rank][m.record])
-        known.members.push_back(
-            {static_cast<uint32_t>(cross.participants[m.rank].rank_row),
-             first_record[m.rank] + m.record});
+        known.members.push_back({static_cast<uint32_t>(cross.participants[m.rank].rank_row),
+                                 first_record[m.rank] + m.record});
     if (known.members.size() == x.members.size() && known.members.size() > 1)
       out.instances.push_back(std::move(known));
   }
