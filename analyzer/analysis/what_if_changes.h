@@ -29,7 +29,8 @@ bool copy_zero(const ReplayGraph& g, Scenario& s);
 bool class_faster(const ReplayGraph& g, OpClass cls, int64_t factor, Scenario& s);
 bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, Scenario& s);
 bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s);
-// Gradient and parameter collectives run beside any independent compute of their step.
+// Gradients travel as soon as they exist, parameters until their layer needs them. To be applied
+// after all other changes.
 bool dp_overlapped(const ReplayGraph& g, bool keep, Scenario& s);
 
 }  // namespace ws::change
