@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -157,7 +157,8 @@ CREATE TABLE fact_layout (
   recompute_rejected TEXT,          -- module names that no release accepts
   recompute_corrected TEXT,         -- the list as it is accepted
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
-  memory_share REAL                 -- of the platform's capacity
+  memory_share REAL,                -- of the platform's capacity
+  recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
 ) STRICT;
 
 -- One row: throughput, where batch, sequence and steps are known.

@@ -18,6 +18,8 @@ def entry(rule):
     facts = ["phase %s" % rule["phase"], "wall %s" % (rule["wall"] or "none")]
     if rule.get("kind"):
         facts.append(KINDS[rule["kind"]])
+    if rule.get("breaks") or rule.get("kind") == "error":
+        facts.append("holds later phases back")
     if rule["causes"]:
         facts.append("answers " + ", ".join(rule["causes"]))
     out.append("- " + "; ".join(facts))

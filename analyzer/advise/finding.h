@@ -31,7 +31,8 @@ struct Finding {
   std::string wall;   // "" for data quality
   std::string phase;  // data fit scale profile retune
   FindingStatus status = FindingStatus::no;
-  bool leads = false;  // answers the verdict's cause
+  bool leads = false;        // answers the verdict's cause
+  std::string held_back_by;  // rule of an earlier phase that is broken: act on that first
   std::vector<ClauseValue> clauses;
   std::vector<EvidenceValue> evidence;
   std::optional<double> gain_lo_share, gain_hi_share;

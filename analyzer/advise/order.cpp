@@ -27,7 +27,7 @@ struct Tier {
 };
 
 Tier tier_of(const Rule& rule, const VerdictFacts& verdict) {
-  if (rule.kind == "error") return {0, 2};
+  if (rule.breaks) return {0, 2};
   const int cause = answers(rule, verdict.cause) ? 0 : answers(rule, verdict.also_cause) ? 1 : 2;
   if (rule.phase == "data" && verdict.insufficient) return {0, cause};
   if (cause < 2) return {1, cause};
@@ -100,6 +100,24 @@ void silence_repeated(std::vector<Finding>& findings, const RuleSet& rules) {
   }
 }
 
+// In the order in which to act: the first broken phase is what to mend first.
+void hold_back(std::vector<Finding>& findings, const RuleSet& rules) {
+  const auto breaks = [&](const Finding& f) {
+    const Rule* rule = rules.find(f.rule);
+    return f.status == FindingStatus::fires && rule != nullptr && rule->breaks;
+  };
+  const auto mends = [](const Finding& f, const Finding& broken) {
+    return broken.phase == "fit" && f.phase == "scale" && f.wall == "memory";
+  };
+  for (Finding& f : findings) {
+    if (f.status != FindingStatus::fires || f.kind == "error") continue;
+    const auto broken = std::find_if(findings.begin(), findings.end(), [&](const Finding& b) {
+      return breaks(b) && phase_index(b.phase) < phase_index(f.phase) && !mends(f, b);
+    });
+    if (broken != findings.end()) f.held_back_by = broken->rule;
+  }
+}
+
 void prune_conflicts(std::vector<Finding>& findings) {
   std::map<std::string, bool> fires;
   for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
@@ -132,6 +150,7 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   std::vector<Finding> out;
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
   prune_conflicts(out);
+  hold_back(out, rules);
   return out;
 }
 

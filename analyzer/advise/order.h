@@ -1,8 +1,8 @@
 #pragma once
 // The order in which to act. Keys, first to last:
 //   status  what fires, then what is unknown, then the rest
-//   tier    0 errors of the configuration, and data findings when the verdict is insufficient:
-//             nothing else can be trusted
+//   tier    0 what breaks its phase (errors of the configuration and the like), and data findings
+//             when the verdict is insufficient: nothing else can be trusted
 //           1 findings whose `causes` hold the verdict's cause, then those that hold also_cause
 //           2 everything else
 //           3 data findings otherwise: they sharpen the next recording
@@ -13,6 +13,8 @@
 // Then `after`: a finding that fires is preceded at once by the firing findings it must follow,
 // whatever their tier: removing the syncs comes right before the graphs that need them gone.
 // A finding is silent where one that its rule names in `unless` fires.
+// Last, a broken phase holds the later ones back (`held_back_by`): they stay in the list, marked.
+// Errors are never held back, and more groups to split memory over are how a broken fit is mended.
 // Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
 #include <string>
 #include <vector>
@@ -27,7 +29,8 @@ struct VerdictFacts {
   std::string cause, also_cause;  // "" when there is none
 };
 
-// findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing) and prunes `conflicts`.
+// findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing) and `held_back_by`, prunes
+// `conflicts`.
 std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
                                     const VerdictFacts& verdict);
 

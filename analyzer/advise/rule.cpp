@@ -17,10 +17,10 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kKeys = {"id",       "title",     "wall",    "phase", "causes",    "rank",
-                     "from",     "kind",      "unless",  "when",  "evidence",  "actions",
-                     "gain",     "published", "safety",  "after", "conflicts", "why",
-                     "pitfalls", "verify",    "sources", "since"};
+const Words kKeys = {"id",      "title",    "wall",      "phase",   "causes", "rank",
+                     "from",    "kind",     "breaks",    "unless",  "when",   "evidence",
+                     "actions", "gain",     "published", "safety",  "after",  "conflicts",
+                     "why",     "pitfalls", "verify",    "sources", "since"};
 const Words kWalls = {"memory", "communication", "compute_host"};
 const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
 const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
@@ -182,6 +182,13 @@ void read_rank(ShapeReader& in, const json& o, Rule& rule) {
   if (!good) in.problem("/rank", "expected a whole number from 0 to 99, found something else");
 }
 
+void read_breaks(ShapeReader& in, const json& o, Rule& rule) {
+  const auto it = o.find("breaks");
+  if (it != o.end() && !it->is_boolean())
+    in.problem("/breaks", fmt::format("expected true or false, found {}", it->type_name()));
+  rule.breaks = rule.kind == "error" || (it != o.end() && it->is_boolean() && it->get<bool>());
+}
+
 std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Rule& rule) {
   in.keys(o, "", kKeys);
   rule.id = in.text(o, "", "id", 1);
@@ -201,6 +208,7 @@ std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Ru
   rule.published = in.texts(o, "published", false, 0);
   rule.safety = in.choice(o, "", "safety", kSafeties, false);
   rule.kind = in.choice(o, "", "kind", kKinds, false);
+  read_breaks(in, o, rule);
   rule.after = in.texts(o, "after", false, 0);
   rule.unless = in.texts(o, "unless", false, 0);
   rule.conflicts = in.texts(o, "conflicts", false, 0);

@@ -50,7 +50,8 @@ struct Rule {
   std::vector<Action> actions;
   std::optional<GainRule> gain;
   std::string why, safety, since;
-  std::string kind;  // "" or of error silent advice: a framework stops, ignores it, or would run
+  std::string kind;     // "" or of error silent advice: a framework stops, ignores it, or would run
+  bool breaks = false;  // what it finds makes later phases pointless; every kind `error` does
   std::vector<std::string> published, after, unless, conflicts, pitfalls, verify, sources;
 };
 

@@ -58,6 +58,7 @@ int show(const std::string& id, const std::vector<std::string>& folders) {
   print_value("title", r->title);
   print_value("wall", r->wall.empty() ? "none (data quality)" : r->wall);
   print_value("phase", r->phase);
+  print_value("holds back", r->breaks ? "findings of later phases" : "");
   print_value("causes", fmt::format("{}", fmt::join(r->causes, ", ")));
   for (const TableRef& t : r->from)
     print_value("from", t.table == t.alias ? t.table : t.table + " " + t.alias);

@@ -12,15 +12,17 @@ struct RunRow {
   std::optional<double> step_s;
   std::optional<int64_t> world_size;
   std::string gpu;
+  bool has_steps = false;
 };
 
 RunRow run_row(const Database& db) {
   RunRow out;
-  auto row = db.prepare("SELECT step_mean_ns, world_size, gpu FROM fact_run");
+  auto row = db.prepare("SELECT step_mean_ns, world_size, gpu, step_count FROM fact_run");
   if (!row || !row->step()) return out;
   if (!row->is_null(0) && row->int64(0) > 0) out.step_s = row->real(0) / 1e9;
   if (!row->is_null(1)) out.world_size = row->int64(1);
   out.gpu = std::string(row->text(2));
+  out.has_steps = row->int64(3) > 0;
   return out;
 }
 
@@ -58,8 +60,9 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
   const RunRow run = run_row(db);
   const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
   const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
-  if (auto ok = insert_row(db, "fact_layout", layout_row(*in.options.config, study)); !ok)
-    return ok.error();
+  FactRowValues layout = layout_row(*in.options.config, study);
+  layout["recorded"] = static_cast<int64_t>(run.has_steps);
+  if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");
   if (in.merge) {
     const auto it = in.merge->row.find("precision");

@@ -70,6 +70,7 @@ Json finding_json(const Finding& f) {
           {"kind", f.kind},
           {"wall", f.wall},
           {"phase", f.phase},
+          {"held_back_by", f.held_back_by.empty() ? Json(nullptr) : Json(f.held_back_by)},
           {"evidence", evidence},
           {"actions", actions},
           {"why", escape_text(f.why)},

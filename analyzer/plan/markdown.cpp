@@ -38,6 +38,8 @@ void findings(const Plan& p, std::ostream& out) {
   int number = 0;
   for (const Finding& f : p.findings) {
     out << ++number << ". **" << md(f.title) << "** (" << kind_words(f) << ")\n";
+    if (const std::string first = held_back_words(p, f); !first.empty())
+      out << "   - after: " << md(first) << "\n";
     for (const Action& a : f.actions)
       out << "   - " << md(a.framework) << ": " << markdown_code(fix_words(a)) << "\n";
     out << "   - because: " << md(f.why) << "\n";

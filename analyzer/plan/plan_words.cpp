@@ -30,6 +30,12 @@ std::string_view kind_words(const Finding& finding) {
   return finding.kind == "silent" ? "does something else" : "could be better";
 }
 
+std::string held_back_words(const Plan& plan, const Finding& finding) {
+  for (const Finding& f : plan.findings)
+    if (f.rule == finding.held_back_by) return f.title;
+  return "";
+}
+
 std::string fix_words(const Action& action) {
   std::string out = action.set;
   if (!action.to.empty()) {

@@ -21,6 +21,7 @@ Result<PlanFormat> find_plan_format(std::string_view name);
 // Shared by the renderers: "TP 1 x CP 32 x PP 8 = 256, DP 1", and what a finding is.
 std::string grid_arithmetic(const PlanGrid& grid);
 std::string_view kind_words(const Finding& finding);
+std::string held_back_words(const Plan& plan, const Finding& finding);  // title to act on first
 std::string fix_words(const Action& action);
 std::string context_words(const PlanContext& context);
 std::string batch_words(const Plan& plan);

@@ -86,6 +86,8 @@ void findings(const Plan& p, std::ostream& out) {
   for (const Finding& f : p.findings) {
     out << hanging(fmt::format("  {:<2} ", ++number),
                    escape_text(fmt::format("{}  [{}]", f.title, kind_words(f))));
+    if (const std::string first = held_back_words(p, f); !first.empty())
+      out << hanging("     after           ", escape_text(first));
     for (const Action& a : f.actions)
       out << hanging("     " + pad_right(a.framework, 15) + " ", escape_text(fix_words(a)));
     out << hanging("     because         ", escape_text(f.why));

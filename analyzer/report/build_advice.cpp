@@ -151,7 +151,7 @@ std::vector<std::string> missing_facts(const Finding& f) {
 }
 
 ReportFinding worded(const Finding& f) {
-  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, action_lines(f)};
+  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, action_lines(f)};
   if (f.status == FindingStatus::unknown) out.missing_facts = missing_facts(f);
   return out;
 }
@@ -193,6 +193,10 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
         f.instead_of.push_back(it->second);
     }
     title_of.emplace(f.finding.rule, f.finding.title);
+  }
+  for (ReportFinding& f : report.findings) {
+    const auto it = title_of.find(f.finding.held_back_by);
+    if (it != title_of.end()) f.after = it->second;
   }
   for (const Finding& f : findings) {
     if (f.status != FindingStatus::no) continue;

@@ -348,6 +348,7 @@ Json finding_json(const ReportFinding& r) {
           {"status", f.status == FindingStatus::fires ? "fires" : "unknown"},
           {"missing", words(r.missing_facts)},
           {"leads", f.leads},
+          {"held_back_by", f.held_back_by.empty() ? Json(nullptr) : Json(f.held_back_by)},
           {"evidence", evidence},
           {"gain", gain},
           {"actions", actions},

@@ -81,6 +81,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, std::ostream&
   out << number << ". **" << escape_markdown(f.finding.title) << "** (";
   if (!f.gain.empty()) out << "gain " << f.gain << "; ";
   out << "phase: " << f.finding.phase << ")\n";
+  print_item("after", f.after, out);
   for (const std::string& other : f.instead_of) print_item("instead of", other, out);
   for (const auto& line : f.actions) {
     out << "   - " << escape_markdown(line.framework) << ": " << markdown_code(line.text);

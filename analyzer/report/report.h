@@ -198,6 +198,7 @@ struct ReportFinding {
   std::string because;                     // evidence in words: "exposed share 45.1 %"
   std::string gain;                        // "at most 47 %", "" when nothing is promised
   std::vector<std::string> instead_of;     // titles of earlier findings it excludes
+  std::string after;                       // title of the finding that holds it back
   // One line per framework: "Megatron-LM", "--flag value"; notes apart.
   struct Line {
     std::string framework, text, note;

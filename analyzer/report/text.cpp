@@ -128,6 +128,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
     }
     out << line << "\n";
   }
+  print_labelled("after", f.after, out);
   for (const std::string& other : f.instead_of) print_labelled("instead of", other, out);
   std::string previous;
   for (const auto& line : f.actions) {

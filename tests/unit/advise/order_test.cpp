@@ -17,6 +17,8 @@ struct Entry {
   std::vector<std::string> conflicts = {};
   std::string kind = {};
   std::vector<std::string> unless = {};
+  const char* wall = "communication";
+  bool breaks = false;
 };
 
 std::vector<Finding> ordered(std::vector<Entry> entries, const VerdictFacts& verdict) {
@@ -33,11 +35,14 @@ std::vector<Finding> ordered(std::vector<Entry> entries, const VerdictFacts& ver
     r.after = e.after;
     r.conflicts = e.conflicts;
     r.kind = e.kind;
+    r.breaks = e.breaks || e.kind == "error";
     r.unless = e.unless;
     set.rules.push_back(r);
     Finding f;
     f.rule = e.id;
     f.phase = e.phase;
+    f.kind = e.kind;
+    f.wall = e.wall;
     f.status = e.status;
     f.gain_hi_share = e.gain;
     f.conflicts = e.conflicts;
@@ -165,4 +170,68 @@ TEST_CASE("a finding is silent where one that says the same with numbers fires")
   silent.status = FindingStatus::no;
   CHECK(ordered({planned, silent}, kLaunch)[0].rule == "a");
   CHECK(ordered({planned}, kLaunch)[0].status == FindingStatus::fires);
+}
+
+namespace {
+
+Entry broken(const char* id, const char* phase) {
+  Entry e{id, phase};
+  e.breaks = true;
+  return e;
+}
+
+// "b<a c": b is held back by a, c by nothing.
+std::string held(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& f : findings)
+    out += f.rule + (f.held_back_by.empty() ? "" : "<" + f.held_back_by) + " ";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a broken phase holds back the later ones and no other") {
+  CHECK(held(ordered({broken("x", "scale"),
+                      {"a", "fit"},
+                      {"b", "scale"},
+                      {"c", "profile"},
+                      {"d", "retune", {"launch_bound"}},
+                      {"e", "data"}},
+                     kLaunch)) == "x d<x a b c<x e ");
+  CHECK(held(ordered({broken("x", "retune"), {"c", "profile"}, {"d", "retune"}}, kLaunch)) ==
+        "x c d ");
+}
+
+TEST_CASE("a finding that breaks nothing holds nothing back") {
+  CHECK(held(ordered({{"a", "fit"}, {"b", "retune"}}, kLaunch)) == "a b ");
+  Entry quiet = broken("x", "fit");
+  quiet.status = FindingStatus::no;
+  CHECK(held(ordered({quiet, {"b", "retune"}}, kLaunch)) == "b x ");
+  quiet.status = FindingStatus::unknown;
+  CHECK(held(ordered({quiet, {"b", "retune"}}, kLaunch)) == "b x ");
+}
+
+TEST_CASE("the first broken phase in the order of work is the one named") {
+  CHECK(held(ordered({broken("x", "scale"), broken("y", "fit"), {"d", "retune"}, {"p", "scale"}},
+                     kLaunch)) == "y x<y p<y d<y ");
+}
+
+TEST_CASE("errors are named side by side, none is held back") {
+  Entry early{"x", "fit"}, late{"y", "retune"};
+  early.kind = late.kind = "error";
+  CHECK(held(ordered({early, late}, kLaunch)) == "x y ");
+}
+
+TEST_CASE("what does not fit may be mended by more groups") {
+  Entry groups{"a", "scale"}, tuning{"b", "retune"}, other{"c", "scale"};
+  groups.wall = tuning.wall = "memory";
+  CHECK(held(ordered({broken("x", "fit"), groups, tuning, other}, kLaunch)) == "x a c<x b<x ");
+  CHECK(held(ordered({broken("y", "scale"), tuning}, kLaunch)) == "y b<y ");
+}
+
+TEST_CASE("what is not known or does not fire is not held back") {
+  Entry unknown{"a", "retune"}, silent{"b", "retune"};
+  unknown.status = FindingStatus::unknown;
+  silent.status = FindingStatus::no;
+  CHECK(held(ordered({broken("x", "fit"), unknown, silent}, kLaunch)) == "x a b ");
 }

@@ -254,3 +254,18 @@ TEST_CASE("links between rules are checked") {
             .find("found a circle through") != std::string::npos);
   CHECK(messages({rule("a/a", {"a/a"}, {})}).find("found a circle") != std::string::npos);
 }
+
+TEST_CASE("errors and what says so break their phase") {
+  json o = plain_rule();
+  CHECK_FALSE(test::good_rule(o).breaks);
+  o["breaks"] = true;
+  CHECK(test::good_rule(o).breaks);
+  o["breaks"] = "yes";
+  CHECK(problems_of(o.dump()).at(0).find("/breaks: expected true or false, found string") !=
+        std::string::npos);
+  o.erase("breaks");
+  o["kind"] = "silent";
+  CHECK_FALSE(test::good_rule(o).breaks);
+  o["kind"] = "error";
+  CHECK(test::good_rule(o).breaks);
+}

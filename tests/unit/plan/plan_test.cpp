@@ -186,4 +186,22 @@ TEST_CASE("plan: hostile names are escaped everywhere") {
   }
 }
 
+TEST_CASE("plan: a layout that does not divide holds the tuning back, in every format") {
+  const std::string tuning = "num_experts: 64\nmoe_router_dtype:\nmanual_gc: true\n";
+  const Plan p = plan_of("gpus: 64\ntp: 1\ncp: 1\npp: 8\nep: 32\netp: 1\n" + tuning);
+  REQUIRE(find(p, "configuration/gc_never") != nullptr);
+  CHECK(find(p, "configuration/gc_never")->held_back_by == "configuration/expert_grid");
+  CHECK(find(p, "configuration/expert_grid")->held_back_by.empty());
+  const std::string title = find(p, "configuration/expert_grid")->title;
+  CHECK(rendered(p, "text").find("after           " + title) != std::string::npos);
+  CHECK(rendered(p, "md").find("- after: " + title) != std::string::npos);
+  bool marked = false;
+  for (const auto& f : nlohmann::json::parse(rendered(p, "json"))["findings"])
+    marked = marked || f["held_back_by"] == "configuration/expert_grid";
+  CHECK(marked);
+  const Plan good = plan_of("gpus: 256\ntp: 1\ncp: 1\npp: 8\nep: 32\netp: 1\n" + tuning);
+  REQUIRE(find(good, "configuration/gc_never") != nullptr);
+  CHECK(find(good, "configuration/gc_never")->held_back_by.empty());
+}
+
 }  // namespace ws

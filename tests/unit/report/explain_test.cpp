@@ -40,3 +40,11 @@ TEST_CASE("a clause shows the evidence it speaks of, not what merely sounds alik
   CHECK(out.str().find("  +  ep.exposed_share_of_all > 1\n") != std::string::npos);
   CHECK(out.str().find("[ep.exposed_share = 0.45, ep.main_op = all_to_all]") != std::string::npos);
 }
+
+TEST_CASE("explain says what a finding waits for") {
+  Finding f = firing("a/b", "Something");
+  f.held_back_by = "x/grid";
+  std::ostringstream out;
+  render_explanations({f}, out);
+  CHECK(out.str().find("  after: x/grid (an earlier phase is broken)\n") != std::string::npos);
+}

@@ -81,3 +81,18 @@ TEST_CASE("text, Markdown and JSON carry the same numbers") {
   for (const auto& note : json["notes"])
     CHECK(text.find(note["text"].get<std::string>()) != std::string::npos);
 }
+
+TEST_CASE("text, Markdown and JSON mark what an earlier broken phase holds back") {
+  Finding broken = firing("x/grid", "The grid does not fit"), held = firing("x/tune", "Tune it");
+  held.held_back_by = "x/grid";
+  auto report = build_report(exchange_facts(), {broken, held});
+  REQUIRE(report);
+  const std::string text = render(render_text, *report), md = render(render_markdown, *report);
+  const auto json = nlohmann::json::parse(render(render_json, *report));
+  CHECK(text.find("     after            The grid does not fit\n") > text.find("Tune it"));
+  CHECK(md.find("   - after: The grid does not fit\n") > md.find("Tune it"));
+  CHECK(text.find("     after ") != std::string::npos);
+  CHECK(md.find("   - after: ") != std::string::npos);
+  CHECK(json["findings"][0]["held_back_by"].is_null());
+  CHECK(json["findings"][1]["held_back_by"] == "x/grid");
+}
