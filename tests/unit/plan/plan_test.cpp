@@ -195,8 +195,9 @@ TEST_CASE("plan: a layout that does not divide holds the tuning back, in every f
   const std::string title = find(p, "configuration/expert_grid")->title;
   CHECK(rendered(p, "text").find("after           " + title) != std::string::npos);
   CHECK(rendered(p, "md").find("- after: " + title) != std::string::npos);
+  const auto json = nlohmann::json::parse(rendered(p, "json"));
   bool marked = false;
-  for (const auto& f : nlohmann::json::parse(rendered(p, "json"))["findings"])
+  for (const auto& f : json["findings"])
     marked = marked || f["held_back_by"] == "configuration/expert_grid";
   CHECK(marked);
   const Plan good = plan_of("gpus: 256\ntp: 1\ncp: 1\npp: 8\nep: 32\netp: 1\n" + tuning);
