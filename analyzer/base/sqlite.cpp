@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <exception>
+
 #include "base/text.h"
 
 namespace ws {
@@ -72,6 +74,17 @@ Statement& Statement::bind(int i, std::string_view v) {
 Statement& Statement::bind_null(int i) {
   sqlite3_bind_null(stmt_.get(), i);
   return *this;
+}
+
+bool RowValues::is_null(int i) const { return sqlite3_value_type(values_[i]) == SQLITE_NULL; }
+
+int64_t RowValues::int64(int i) const { return sqlite3_value_int64(values_[i]); }
+
+std::string_view RowValues::text(int i) const {
+  const void* p = sqlite3_value_blob(values_[i]);
+  const int n = sqlite3_value_bytes(values_[i]);
+  if (p == nullptr || n <= 0) return {};
+  return {static_cast<const char*>(p), static_cast<size_t>(n)};
 }
 
 void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
@@ -152,6 +165,42 @@ Result<void> Database::exec(std::string_view sql) const {
   const std::string text = one_line(to_utf8(message != nullptr ? message : sqlite3_errstr(rc)));
   sqlite3_free(message);
   return Error{text};
+}
+
+namespace {
+
+// Nothing may be thrown through SQLite's own frames: it waits here until the scan has ended.
+struct RowTaker {
+  const std::function<void(const RowValues&)>& row;
+  std::exception_ptr thrown;
+};
+
+void take_row(sqlite3_context* context, int, sqlite3_value** values) {
+  auto& taker = *static_cast<RowTaker*>(sqlite3_user_data(context));
+  try {
+    taker.row(RowValues(values));
+  } catch (...) {
+    taker.thrown = std::current_exception();
+    sqlite3_result_error(context, "stopped", -1);
+  }
+}
+
+void take_no_more(sqlite3_context*) {}
+
+}  // namespace
+
+Result<void> Database::each_row(std::string_view columns, std::string_view source,
+                                const std::function<void(const RowValues&)>& row) const {
+  RowTaker taker{row, nullptr};
+  sqlite3_create_function_v2(db_.get(), "take_row", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, &taker,
+                             nullptr, take_row, take_no_more, nullptr);
+  Result<Statement> scan = prepare(fmt::format("SELECT take_row({}) FROM {}", columns, source));
+  if (!scan) return scan.error();
+  while (scan->step()) {
+  }
+  if (taker.thrown) std::rethrow_exception(taker.thrown);
+  if (scan->failed()) return Error{last_error()};
+  return {};
 }
 
 // SQLite quotes the SQL of the file, which may be anything: hence one_line, here and in exec.

@@ -2,6 +2,7 @@
 // Thin RAII over sqlite3. Only this file and its users in import/nsys*, facts/ and advise/ touch
 // SQLite.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_value;
 
 namespace ws {
 
@@ -42,6 +44,18 @@ class Statement {
   bool failed_ = false;
 };
 
+// The values of one row, valid during the call that is given it.
+class RowValues {
+ public:
+  explicit RowValues(sqlite3_value** values) : values_(values) {}
+  bool is_null(int i) const;
+  int64_t int64(int i) const;
+  std::string_view text(int i) const;  // raw bytes
+
+ private:
+  sqlite3_value** values_;
+};
+
 class Database {
  public:
   enum class Mode { read_only, immutable, create, memory };
@@ -50,6 +64,11 @@ class Database {
   Result<Statement> prepare(
       std::string_view sql) const;  // one statement; error text has the position
   Result<void> exec(std::string_view sql) const;
+  // Calls row() for "SELECT <columns> FROM <source>", in row order. The rows pass through an
+  // aggregate function: half the cost of stepping a statement and asking for each column. row()
+  // must not scan the same database.
+  Result<void> each_row(std::string_view columns, std::string_view source,
+                        const std::function<void(const RowValues&)>& row) const;
   std::string last_error() const;
   sqlite3* handle() const { return db_.get(); }
 

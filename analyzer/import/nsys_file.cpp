@@ -117,24 +117,17 @@ bool File::has_column(std::string_view table, std::string_view column) const {
   return it != tables_.end() && it->second.count(column) != 0;
 }
 
-std::optional<std::string> File::query(std::string_view table,
-                                       std::initializer_list<std::string_view> columns) const {
-  if (!has_table(table)) return std::nullopt;
-  std::string sql;
+Result<void> File::for_each_row(std::string_view table,
+                                std::initializer_list<std::string_view> columns,
+                                const std::function<void(const RowValues&)>& row) const {
+  if (!has_table(table)) return {};
+  std::string names;
   for (std::string_view column : columns) {
-    sql += sql.empty() ? "SELECT " : ", ";
-    sql += has_column(table, column) ? quoted(column) : "NULL";
+    if (!names.empty()) names += ", ";
+    names += has_column(table, column) ? quoted(column) : "NULL";
   }
-  return sql + " FROM " + quoted(table);
-}
-
-Result<std::optional<Statement>> File::select(
-    std::string_view table, std::initializer_list<std::string_view> columns) const {
-  const std::optional<std::string> sql = query(table, columns);
-  if (!sql) return std::optional<Statement>();
-  Result<Statement> s = db_.prepare(*sql);
-  if (!s) return damaged(table);
-  return std::optional<Statement>(std::move(*s));
+  if (!db_.each_row(names, quoted(table), row)) return damaged(table);
+  return {};
 }
 
 size_t File::estimated_rows(std::string_view table) const {

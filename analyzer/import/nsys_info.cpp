@@ -33,7 +33,7 @@ std::string_view three_parts(std::string_view version) {
 Result<void> read_versions(const File& file, Info& info) {
   std::string product, schema;
   for (const char* table : {"EXPORT_META_DATA", "META_DATA_EXPORT"}) {
-    const Result<void> ok = for_each_row(file, table, {"name", "value"}, [&](const Statement& s) {
+    const Result<void> ok = file.for_each_row(table, {"name", "value"}, [&](const RowValues& s) {
       if (s.text(0) == "EXPORT_PRODUCT_VERSION") product = shown(s.text(1));
       if (s.text(0) == "EXPORT_SCHEMA_VERSION") schema = shown(s.text(1));
     });
@@ -52,42 +52,42 @@ Result<void> read_versions(const File& file, Info& info) {
 }
 
 Result<void> read_gpus(const File& file, Info& info) {
-  const auto text = [](const Statement& s, int column) { return shown(s.text(column)); };
-  Result<void> ok =
-      for_each_row(file, "TARGET_INFO_GPU",
-                   {"id", "cuDevice", "name", "uuid", "totalMemory", "smCount", "computeMajor",
-                    "computeMinor", "deviceId"},
-                   [&](const Statement& s) {
-                     Gpu gpu;
-                     gpu.id = s.is_null(0) ? -1 : s.int64(0);
-                     gpu.ordinal = !s.is_null(1) ? s.int64(1) : !s.is_null(8) ? s.int64(8) : -1;
-                     gpu.details.name = text(s, 2);
-                     gpu.details.uuid = text(s, 3);
-                     gpu.details.memory_bytes = std::max<int64_t>(0, s.int64(4));
-                     gpu.details.sm_count = static_cast<int32_t>(s.int64(5));
-                     gpu.details.compute_major = static_cast<int32_t>(s.int64(6));
-                     gpu.details.compute_minor = static_cast<int32_t>(s.int64(7));
-                     if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
-                   });
+  const auto text = [](const RowValues& s, int column) { return shown(s.text(column)); };
+  Result<void> ok = file.for_each_row(
+      "TARGET_INFO_GPU",
+      {"id", "cuDevice", "name", "uuid", "totalMemory", "smCount", "computeMajor", "computeMinor",
+       "deviceId"},
+      [&](const RowValues& s) {
+        Gpu gpu;
+        gpu.id = s.is_null(0) ? -1 : s.int64(0);
+        gpu.ordinal = !s.is_null(1) ? s.int64(1) : !s.is_null(8) ? s.int64(8) : -1;
+        gpu.details.name = text(s, 2);
+        gpu.details.uuid = text(s, 3);
+        gpu.details.memory_bytes = std::max<int64_t>(0, s.int64(4));
+        gpu.details.sm_count = static_cast<int32_t>(s.int64(5));
+        gpu.details.compute_major = static_cast<int32_t>(s.int64(6));
+        gpu.details.compute_minor = static_cast<int32_t>(s.int64(7));
+        if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
+      });
   if (!ok) return ok;
   // 2020 and early 2021: the details stand in a table of their own, per process.
-  ok = for_each_row(file, "TARGET_INFO_CUDA_GPU",
-                    {"deviceId", "name", "globalMemorySize", "numMultiprocessors",
-                     "computeCapabilityMajor", "computeCapabilityMinor"},
-                    [&](const Statement& s) {
-                      Gpu gpu;
-                      gpu.ordinal = s.int64(0);
-                      gpu.details.name = text(s, 1);
-                      gpu.details.memory_bytes = std::max<int64_t>(0, s.int64(2));
-                      gpu.details.sm_count = static_cast<int32_t>(s.int64(3));
-                      gpu.details.compute_major = static_cast<int32_t>(s.int64(4));
-                      gpu.details.compute_minor = static_cast<int32_t>(s.int64(5));
-                      if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
-                    });
+  ok = file.for_each_row("TARGET_INFO_CUDA_GPU",
+                         {"deviceId", "name", "globalMemorySize", "numMultiprocessors",
+                          "computeCapabilityMajor", "computeCapabilityMinor"},
+                         [&](const RowValues& s) {
+                           Gpu gpu;
+                           gpu.ordinal = s.int64(0);
+                           gpu.details.name = text(s, 1);
+                           gpu.details.memory_bytes = std::max<int64_t>(0, s.int64(2));
+                           gpu.details.sm_count = static_cast<int32_t>(s.int64(3));
+                           gpu.details.compute_major = static_cast<int32_t>(s.int64(4));
+                           gpu.details.compute_minor = static_cast<int32_t>(s.int64(5));
+                           if (info.gpus.size() < kMostGpus) info.gpus.push_back(std::move(gpu));
+                         });
   if (!ok) return ok;
-  return for_each_row(
-      file, "TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId", "uuid", "numMultiprocessors"},
-      [&](const Statement& s) {
+  return file.for_each_row(
+      "TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId", "uuid", "numMultiprocessors"},
+      [&](const RowValues& s) {
         info.visible.try_emplace({s.int64(0), s.int64(1)},
                                  VisibleGpu{s.is_null(2) ? -1 : s.int64(2), text(s, 3),
                                             static_cast<int32_t>(s.int64(4))});
@@ -95,16 +95,16 @@ Result<void> read_gpus(const File& file, Info& info) {
 }
 
 Result<void> read_hosts(const File& file, Info& info) {
-  const Result<void> ok = for_each_row(
-      file, "TARGET_INFO_SYSTEM_ENV", {"globalVid", "name", "value"}, [&](const Statement& s) {
+  const Result<void> ok = file.for_each_row(
+      "TARGET_INFO_SYSTEM_ENV", {"globalVid", "name", "value"}, [&](const RowValues& s) {
         if (s.text(1) == "Hostname")
           info.host_names[host_of(process_key(s.int64(0)))] = shown(s.text(2));
       });
   if (!ok) return ok;
-  return for_each_row(file, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
-                      [&](const Statement& s) {
-                        if (plausible(s.int64(0), s.int64(0))) info.clock_base_ns = s.int64(0);
-                      });
+  return file.for_each_row("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
+                           [&](const RowValues& s) {
+                             if (plausible(s.int64(0), s.int64(0))) info.clock_base_ns = s.int64(0);
+                           });
 }
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -122,15 +122,15 @@ bool concerns_us(std::string_view text) {
 Result<void> read_messages(const File& file, Info& info) {
   constexpr int64_t kWarning = 2, kError = 3;
   constexpr size_t kMostMessages = 200;
-  return for_each_row(file, "DIAGNOSTIC_EVENT", {"severity", "text", "globalPid"},
-                      [&](const Statement& s) {
-                        const std::string_view text = s.text(1);
-                        if (s.int64(0) != kWarning && s.int64(0) != kError) return;
-                        if (!concerns_us(text) || info.messages.size() >= kMostMessages) return;
-                        info.messages.push_back({process_key(s.int64(2)),
-                                                 has_any(text, {"dropped", "lost", "overflow"}),
-                                                 without_paths(text)});
-                      });
+  return file.for_each_row(
+      "DIAGNOSTIC_EVENT", {"severity", "text", "globalPid"}, [&](const RowValues& s) {
+        const std::string_view text = s.text(1);
+        if (s.int64(0) != kWarning && s.int64(0) != kError) return;
+        if (!concerns_us(text) || info.messages.size() >= kMostMessages) return;
+        info.messages.push_back({process_key(s.int64(2)),
+                                 has_any(text, {"dropped", "lost", "overflow"}),
+                                 without_paths(text)});
+      });
 }
 
 struct RankVariable {
@@ -146,7 +146,7 @@ constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
 Result<void> read_environment(const File& file, Info& info) {
   std::map<std::string, std::string, std::less<>> variables;
   const Result<void> ok =
-      for_each_row(file, "META_DATA_CAPTURE", {"name", "value"}, [&](const Statement& s) {
+      file.for_each_row("META_DATA_CAPTURE", {"name", "value"}, [&](const RowValues& s) {
         const std::string_view name = s.text(0), value = s.text(1);
         if (name.find("ENVIRONMENT_VARIABLE") == std::string_view::npos) return;
         const size_t equals = value.find('=');

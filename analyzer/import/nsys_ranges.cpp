@@ -24,7 +24,7 @@ struct NvtxRow {
   std::string_view text, json;  // of the file, valid until the next step
 };
 
-NvtxRow nvtx_row(const Statement& s, const Strings& strings) {
+NvtxRow nvtx_row(const RowValues& s, const Strings& strings) {
   NvtxRow row;
   row.type = s.int64(2);
   row.has_end = !s.is_null(1) && !(s.int64(1) < 0 && s.int64(0) >= 0);
@@ -99,7 +99,7 @@ std::string lower(std::string_view s) {
   return out;
 }
 
-ProcessKey owner_of(const Statement& s, int column, const Ranks& ranks) {
+ProcessKey owner_of(const RowValues& s, int column, const Ranks& ranks) {
   return ranks.owner(process_at(s, column));
 }
 
@@ -108,13 +108,13 @@ ProcessKey owner_of(const Statement& s, int column, const Ranks& ranks) {
 Result<void> read_nvtx(const File& file, const Strings& strings, Ranks& ranks) {
   Place place{"NVTX_EVENTS row", 0};
   const Result<void> ok =
-      for_each_row(file, "NVTX_EVENTS",
-                   {"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "text",
-                    "textId", "jsonText", "jsonTextId"},
-                   [&](const Statement& s) {
-                     ++place.number;
-                     add_nvtx(nvtx_row(s, strings), s.int64(0), s.int64(1), place, ranks);
-                   });
+      file.for_each_row("NVTX_EVENTS",
+                        {"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId",
+                         "text", "textId", "jsonText", "jsonTextId"},
+                        [&](const RowValues& s) {
+                          ++place.number;
+                          add_nvtx(nvtx_row(s, strings), s.int64(0), s.int64(1), place, ranks);
+                        });
   for (const auto& [key, rank] : ranks.all())
     add_group_sizes(rank->builder.trace, rank->communicators);
   return ok;
@@ -179,8 +179,8 @@ Result<void> read_os_waits(const File& file, const Strings& strings, Ranks& rank
   std::vector<bool> waits(strings.size());
   for (size_t i = 0; i < strings.size(); ++i) waits[i] = is_os_wait(strings.bytes(i));
   Place place{"OSRT_API row", 0};
-  return for_each_row(
-      file, "OSRT_API", {"start", "end", "globalTid", "nameId"}, [&](const Statement& s) {
+  return file.for_each_row(
+      "OSRT_API", {"start", "end", "globalTid", "nameId"}, [&](const RowValues& s) {
         ++place.number;
         const Name name = name_at(s, 3, strings);
         RangeRow range;
@@ -232,9 +232,8 @@ Result<void> read_overhead(const File& file, const Strings& strings, Ranks& rank
   for (const std::string table : {"PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD"}) {
     const std::string row = table + " row";
     Place place{row, 0};
-    const Result<void> ok = for_each_row(
-        file, table, {"start", "end", "globalTid", "nameId", "overheadType"},
-        [&](const Statement& s) {
+    const Result<void> ok = file.for_each_row(
+        table, {"start", "end", "globalTid", "nameId", "overheadType"}, [&](const RowValues& s) {
           ++place.number;
           const ProcessKey owner = owner_of(s, 2, ranks);
           Rank& rank = ranks.of(owner);
@@ -259,19 +258,20 @@ Result<void> read_overhead(const File& file, const Strings& strings, Ranks& rank
 
 Result<void> read_device_memory(const File& file, Ranks& ranks) {
   constexpr int64_t kDevice = 2, kArray = 3, kDeviceStatic = 5;  // CUPTI_ACTIVITY_MEMORY_KIND
-  return for_each_row(file, "CUDA_GPU_MEMORY_USAGE_EVENTS",
-                      {"start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"},
-                      [&](const Statement& s) {
-                        const int64_t kind = s.int64(4), bytes = s.int64(3);
-                        if (kind != kDevice && kind != kArray && kind != kDeviceStatic) return;
-                        if (bytes < 0 || !plausible(s.int64(0), s.int64(0))) return;
-                        Rank& rank = ranks.of(owner_of(s, 1, ranks));
-                        MemoryEvent event;
-                        event.time_ns = s.int64(0);
-                        event.device = rank.builder.device(static_cast<int32_t>(s.int64(2)));
-                        event.delta_bytes = s.int64(5) == 0 ? bytes : -bytes;
-                        rank.builder.trace.memory.push_back(event);
-                      });
+  return file.for_each_row(
+      "CUDA_GPU_MEMORY_USAGE_EVENTS",
+      {"start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"},
+      [&](const RowValues& s) {
+        const int64_t kind = s.int64(4), bytes = s.int64(3);
+        if (kind != kDevice && kind != kArray && kind != kDeviceStatic) return;
+        if (bytes < 0 || !plausible(s.int64(0), s.int64(0))) return;
+        Rank& rank = ranks.of(owner_of(s, 1, ranks));
+        MemoryEvent event;
+        event.time_ns = s.int64(0);
+        event.device = rank.builder.device(static_cast<int32_t>(s.int64(2)));
+        event.delta_bytes = s.int64(5) == 0 ? bytes : -bytes;
+        rank.builder.trace.memory.push_back(event);
+      });
 }
 
 }  // namespace ws::nsys

@@ -11,17 +11,17 @@ namespace {
 constexpr size_t kBlockRows = 8 * 1024;
 
 // Collects rows and passes them on in blocks.
-template <class Row>
+template <class Record>
 class Sender {
  public:
   Sender(Channel<Block>& out, std::string_view place) : out_(out) { block_.place = place; }
-  Row& next() {
+  Record& next() {
     if (block_.rows.size() == kBlockRows) flush();
     return block_.rows.emplace_back();
   }
   void flush() {
     if (block_.rows.empty()) return;
-    Rows<Row> full{block_.place, block_.first_row, std::move(block_.rows)};
+    Rows<Record> full{block_.place, block_.first_row, std::move(block_.rows)};
     block_.first_row += static_cast<int64_t>(full.rows.size());
     block_.rows = {};
     block_.rows.reserve(kBlockRows);
@@ -30,7 +30,7 @@ class Sender {
 
  private:
   Channel<Block>& out_;
-  Rows<Row> block_;
+  Rows<Record> block_;
 };
 
 constexpr std::string_view table_of(std::string_view place) {
@@ -38,7 +38,7 @@ constexpr std::string_view table_of(std::string_view place) {
 }
 
 // CUPTI counts from 1: 0 and NULL mean that there is no call.
-uint32_t correlation_at(const Statement& s, int column) {
+uint32_t correlation_at(const RowValues& s, int column) {
   const int64_t id = s.int64(column);
   return id > 0 && id < int64_t{kNoCorrelation} ? static_cast<uint32_t>(id) : kNoCorrelation;
 }
@@ -71,7 +71,7 @@ class GraphLaunches {
 };
 
 // The columns that the four tables share stand first, in this order.
-void fill_common(DeviceRow& row, const Statement& s) {
+void fill_common(DeviceRow& row, const RowValues& s) {
   row.begin_ns = s.int64(0);
   row.end_ns = s.int64(1);
   row.device = static_cast<int32_t>(s.int64(2));
@@ -103,21 +103,22 @@ Result<void> scan_kernels(const File& file, const Strings& strings, GraphLaunche
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_KERNEL row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
   const Result<void> ok =
-      for_each_row(file, kTable,
-                   {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                    "globalPid", "demangledName", "shortName", "graphNodeId", "graphId"},
-                   [&](const Statement& s) {
-                     DeviceRow& row = sender.next();
-                     fill_common(row, s);
-                     row.kind = OpKind::kernel;
-                     row.name = name_at(s, 7, strings);
-                     if (row.name.position == kNoRow) {  // old and reduced exports
-                       const Name short_name = name_at(s, 8, strings);
-                       if (short_name.position != kNoRow || row.name.id == 0) row.name = short_name;
-                     }
-                     row.node = static_cast<uint64_t>(s.int64(9));
-                     row.graph = launches.id_of(row, s.int64(10));
-                   });
+      file.for_each_row(kTable,
+                        {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
+                         "globalPid", "demangledName", "shortName", "graphNodeId", "graphId"},
+                        [&](const RowValues& s) {
+                          DeviceRow& row = sender.next();
+                          fill_common(row, s);
+                          row.kind = OpKind::kernel;
+                          row.name = name_at(s, 7, strings);
+                          if (row.name.position == kNoRow) {  // old and reduced exports
+                            const Name short_name = name_at(s, 8, strings);
+                            if (short_name.position != kNoRow || row.name.id == 0)
+                              row.name = short_name;
+                          }
+                          row.node = static_cast<uint64_t>(s.int64(9));
+                          row.graph = launches.id_of(row, s.int64(10));
+                        });
   sender.flush();
   return ok;
 }
@@ -127,19 +128,19 @@ Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Bloc
   constexpr int64_t kPageable = 0;
   Sender<DeviceRow> sender(out, kPlace);
   const Result<void> ok =
-      for_each_row(file, kTable,
-                   {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                    "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
-                   [&](const Statement& s) {
-                     DeviceRow& row = sender.next();
-                     fill_common(row, s);
-                     row.bytes = s.int64(7);
-                     row.kind = copy_kind(s.int64(8));
-                     row.pageable = (!s.is_null(9) && s.int64(9) == kPageable) ||
-                                    (!s.is_null(10) && s.int64(10) == kPageable);
-                     row.node = static_cast<uint64_t>(s.int64(11));
-                     row.graph = launches.id_of(row, 0);
-                   });
+      file.for_each_row(kTable,
+                        {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
+                         "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
+                        [&](const RowValues& s) {
+                          DeviceRow& row = sender.next();
+                          fill_common(row, s);
+                          row.bytes = s.int64(7);
+                          row.kind = copy_kind(s.int64(8));
+                          row.pageable = (!s.is_null(9) && s.int64(9) == kPageable) ||
+                                         (!s.is_null(10) && s.int64(10) == kPageable);
+                          row.node = static_cast<uint64_t>(s.int64(11));
+                          row.graph = launches.id_of(row, 0);
+                        });
   sender.flush();
   return ok;
 }
@@ -147,16 +148,16 @@ Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Bloc
 Result<void> scan_fills(const File& file, GraphLaunches& launches, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMSET row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(file, kTable,
-                                       {"start", "end", "deviceId", "contextId", "streamId",
-                                        "correlationId", "globalPid", "graphNodeId"},
-                                       [&](const Statement& s) {
-                                         DeviceRow& row = sender.next();
-                                         fill_common(row, s);
-                                         row.kind = OpKind::memset;
-                                         row.node = static_cast<uint64_t>(s.int64(7));
-                                         row.graph = launches.id_of(row, 0);
-                                       });
+  const Result<void> ok = file.for_each_row(kTable,
+                                            {"start", "end", "deviceId", "contextId", "streamId",
+                                             "correlationId", "globalPid", "graphNodeId"},
+                                            [&](const RowValues& s) {
+                                              DeviceRow& row = sender.next();
+                                              fill_common(row, s);
+                                              row.kind = OpKind::memset;
+                                              row.node = static_cast<uint64_t>(s.int64(7));
+                                              row.graph = launches.id_of(row, 0);
+                                            });
   sender.flush();
   return ok;
 }
@@ -165,15 +166,15 @@ Result<void> scan_graphs(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE row",
                              kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(file, kTable,
-                                       {"start", "end", "deviceId", "contextId", "streamId",
-                                        "correlationId", "globalPid", "graphId"},
-                                       [&](const Statement& s) {
-                                         DeviceRow& row = sender.next();
-                                         fill_common(row, s);
-                                         row.kind = OpKind::graph;
-                                         row.graph = nonzero(s.int64(7));
-                                       });
+  const Result<void> ok = file.for_each_row(kTable,
+                                            {"start", "end", "deviceId", "contextId", "streamId",
+                                             "correlationId", "globalPid", "graphId"},
+                                            [&](const RowValues& s) {
+                                              DeviceRow& row = sender.next();
+                                              fill_common(row, s);
+                                              row.kind = OpKind::graph;
+                                              row.graph = nonzero(s.int64(7));
+                                            });
   sender.flush();
   return ok;
 }
@@ -194,7 +195,7 @@ SyncKind sync_kind(int64_t type) {  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE
 }
 
 // Numbers that may be missing: NULL and the all-ones of 32 bits mean "none".
-int64_t number_or_none(const Statement& s, int column) {
+int64_t number_or_none(const RowValues& s, int column) {
   const int64_t v = s.int64(column);
   return s.is_null(column) || v == 0xffffffff ? -1 : v;
 }
@@ -202,17 +203,16 @@ int64_t number_or_none(const Statement& s, int column) {
 Result<void> scan_api_calls(const File& file, const Strings& strings, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_RUNTIME row", kTable = table_of(kPlace);
   Sender<CallRecord> sender(out, kPlace);
-  const Result<void> ok =
-      for_each_row(file, kTable, {"start", "end", "globalTid", "correlationId", "nameId"},
-                   [&](const Statement& s) {
-                     CallRecord& row = sender.next();
-                     row.begin_ns = s.int64(0);
-                     row.end_ns = s.int64(1);
-                     row.global_tid = s.int64(2);
-                     row.has_thread = row.global_tid != 0;
-                     row.correlation = correlation_at(s, 3);
-                     row.name = name_at(s, 4, strings);
-                   });
+  const Result<void> ok = file.for_each_row(
+      kTable, {"start", "end", "globalTid", "correlationId", "nameId"}, [&](const RowValues& s) {
+        CallRecord& row = sender.next();
+        row.begin_ns = s.int64(0);
+        row.end_ns = s.int64(1);
+        row.global_tid = s.int64(2);
+        row.has_thread = row.global_tid != 0;
+        row.correlation = correlation_at(s, 3);
+        row.name = name_at(s, 4, strings);
+      });
   sender.flush();
   return ok;
 }
@@ -221,20 +221,20 @@ Result<void> scan_synchronization(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION row",
                              kTable = table_of(kPlace);
   Sender<SyncRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(file, kTable,
-                                       {"start", "end", "streamId", "correlationId", "globalPid",
-                                        "syncType", "eventId", "eventSyncId"},
-                                       [&](const Statement& s) {
-                                         SyncRow& row = sender.next();
-                                         row.begin_ns = s.int64(0);
-                                         row.end_ns = s.int64(1);
-                                         row.record.stream = number_or_none(s, 2);
-                                         row.correlation = correlation_at(s, 3);
-                                         row.process = process_at(s, 4);
-                                         row.record.kind = sync_kind(s.int64(5));
-                                         row.record.event_id = number_or_none(s, 6);
-                                         row.record.sync_id = number_or_none(s, 7);
-                                       });
+  const Result<void> ok = file.for_each_row(kTable,
+                                            {"start", "end", "streamId", "correlationId",
+                                             "globalPid", "syncType", "eventId", "eventSyncId"},
+                                            [&](const RowValues& s) {
+                                              SyncRow& row = sender.next();
+                                              row.begin_ns = s.int64(0);
+                                              row.end_ns = s.int64(1);
+                                              row.record.stream = number_or_none(s, 2);
+                                              row.correlation = correlation_at(s, 3);
+                                              row.process = process_at(s, 4);
+                                              row.record.kind = sync_kind(s.int64(5));
+                                              row.record.event_id = number_or_none(s, 6);
+                                              row.record.sync_id = number_or_none(s, 7);
+                                            });
   sender.flush();
   return ok;
 }
@@ -243,9 +243,9 @@ Result<void> scan_event_records(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_CUDA_EVENT row",
                              kTable = table_of(kPlace);
   Sender<EventRow> sender(out, kPlace);
-  const Result<void> ok = for_each_row(
-      file, kTable, {"streamId", "correlationId", "globalPid", "eventId", "eventSyncId"},
-      [&](const Statement& s) {
+  const Result<void> ok = file.for_each_row(
+      kTable, {"streamId", "correlationId", "globalPid", "eventId", "eventSyncId"},
+      [&](const RowValues& s) {
         EventRow& row = sender.next();
         row.record.stream = number_or_none(s, 0);
         row.correlation = correlation_at(s, 1);
@@ -259,13 +259,13 @@ Result<void> scan_event_records(const File& file, Channel<Block>& out) {
 
 }  // namespace
 
-Name name_at(const Statement& s, int column, const Strings& strings) {
+Name name_at(const RowValues& s, int column, const Strings& strings) {
   const int64_t id = s.int64(column);
   const size_t position = strings.position(id);
   return {id, position == Strings::kNone ? kNoRow : static_cast<uint32_t>(position)};
 }
 
-ProcessKey process_at(const Statement& s, int column) {
+ProcessKey process_at(const RowValues& s, int column) {
   const int64_t global = s.int64(column);
   return global == 0 ? kUnknownProcess : process_key(global);
 }

@@ -40,11 +40,11 @@ struct EventRow {
   uint32_t correlation;
 };
 
-template <class Row>
+template <class Record>
 struct Rows {
   std::string_view place;  // "TABLE row"
   int64_t first_row = 1;
-  std::vector<Row> rows;
+  std::vector<Record> rows;
 };
 using Block = std::variant<Rows<DeviceRow>, Rows<CallRecord>, Rows<SyncRow>, Rows<EventRow>>;
 
@@ -55,7 +55,7 @@ Result<void> scan_device_records(const std::string& path, const Strings& strings
 Result<void> scan_calls(const std::string& path, const Strings& strings, Channel<Block>& out);
 
 // Values as exports write them.
-Name name_at(const Statement& s, int column, const Strings& strings);
-ProcessKey process_at(const Statement& s, int column);
+Name name_at(const RowValues& s, int column, const Strings& strings);
+ProcessKey process_at(const RowValues& s, int column);
 
 }  // namespace ws::nsys

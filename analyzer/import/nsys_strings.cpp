@@ -11,7 +11,7 @@ Result<Strings> Strings::read(const File& file) {
   Strings out;
   out.entries_.reserve(file.estimated_rows("StringIds"));
   bool sorted = true;
-  const Result<void> ok = for_each_row(file, "StringIds", {"id", "value"}, [&](const Statement& s) {
+  const Result<void> ok = file.for_each_row("StringIds", {"id", "value"}, [&](const RowValues& s) {
     const std::string_view value = s.text(1);
     const Entry entry{s.int64(0), out.arena_.size(), value.size()};
     sorted = sorted && (out.entries_.empty() || out.entries_.back().id < entry.id);

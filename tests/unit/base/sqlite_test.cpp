@@ -1,5 +1,7 @@
 #include "base/sqlite.h"
 
+#include <stdexcept>
+
 #include "support/catch.h"
 
 namespace ws {
@@ -49,6 +51,27 @@ TEST_CASE("one statement per prepare, and opening what is not there fails") {
   CHECK_FALSE(db->prepare("SELECT 1; SELECT 2"));
   CHECK(db->prepare("SELECT 1; "));
   CHECK_FALSE(Database::open("/nowhere/at/all.sqlite", Database::Mode::read_only));
+}
+
+TEST_CASE("each_row gives every row in order, and an exception of the taker comes out whole") {
+  const Result<Database> db = Database::open("", Database::Mode::memory);
+  REQUIRE(db);
+  REQUIRE(
+      db->exec("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (NULL, x'00ff'), "
+               "(3, 2.9)"));
+  std::string seen;
+  const auto note = [&](const RowValues& row) {
+    seen += row.is_null(0) ? "-" : std::to_string(row.int64(0));
+    seen += ":" + std::to_string(row.text(1).size()) + " ";
+  };
+  REQUIRE(db->each_row("a, b", "t", note));
+  CHECK(seen == "1:1 -:2 3:3 ");
+  const auto refuse = [](const RowValues&) { throw std::runtime_error("no room"); };
+  CHECK_THROWS_WITH(db->each_row("a", "t", refuse), "no room");
+  CHECK_FALSE(db->each_row("nothing", "t", note));
+  seen.clear();
+  CHECK(db->each_row("a, NULL", "t", note));  // the refusals before leave no trace
+  CHECK(seen == "1:0 -:0 3:0 ");
 }
 
 }  // namespace ws

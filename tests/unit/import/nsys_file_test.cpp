@@ -63,14 +63,14 @@ TEST_CASE("columns are found by name, absent ones read NULL, and order does not 
   CHECK_FALSE(file->has_column("T", "middle"));
   CHECK_FALSE(file->has_column("U", "start"));
   int rows = 0;
-  const Result<void> ok = nsys::for_each_row(*file, "T", {"start", "middle", "end", "odd \"name"},
-                                             [&](const Statement& s) {
-                                               ++rows;
-                                               CHECK(s.int64(0) == 1);
-                                               CHECK(s.is_null(1));
-                                               CHECK(s.int64(2) == 2);
-                                               CHECK(s.text(3) == "x");
-                                             });
+  const Result<void> ok =
+      file->for_each_row("T", {"start", "middle", "end", "odd \"name"}, [&](const RowValues& s) {
+        ++rows;
+        CHECK(s.int64(0) == 1);
+        CHECK(s.is_null(1));
+        CHECK(s.int64(2) == 2);
+        CHECK(s.text(3) == "x");
+      });
   CHECK(ok.has_value());
   CHECK(rows == 1);
   CHECK(file->estimated_rows("T") == 1);
