@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/contention.h"
+#include "analysis/median.h"
+
 namespace ws {
 namespace {
 
@@ -38,6 +41,51 @@ int64_t transfers_per_step(const ReplayGraph& g, uint32_t rank_row) {
   return count / static_cast<int64_t>(std::max<size_t>(1, g.step_count()));
 }
 
+using Latencies = decltype(transfer_latency(std::declval<const ReplayGraph&>()));
+
+TimeNs lag_into(const ReplayGraph& g, uint32_t event, EdgeTag tag) {
+  for (uint32_t e = g.first_edge(event); e != kNoRow; e = g.edges()[e].next)
+    if (g.edges()[e].tag == tag) return g.edges()[e].lag_ns;
+  return 0;
+}
+
+// What a rank's part of the schedule costs, per step.
+void add_costs(const ReplayGraph& g, uint32_t rank_row, const Latencies& latencies,
+               PipelineSchedule& out) {
+  const ReplayRank& rank = g.ranks()[rank_row];
+  const auto steps = static_cast<TimeNs>(std::max<size_t>(1, g.step_count()));
+  TimeNs repeated = 0, host = 0, compute = 0;
+  std::vector<TimeNs> transfers;
+  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
+    const ReplayOp& o = rank.ops[i];
+    const uint32_t node = g.node_of_op(rank_row, i);
+    if (g.step_of(node) < 0) continue;
+    if (is_compute(o.cls)) {
+      compute += o.end_ns - o.begin_ns;
+      repeated += lag_into(g, 2 * node, EdgeTag::stream);
+    } else if (o.cls == OpClass::comm && o.kind != CommKind::dp) {
+      const auto it = latencies.find({o.kind, o.coll});
+      // A hand-over is a record on either side of it, and each waits once.
+      if (it != latencies.end()) repeated += passes_on(o) ? it->second / 2 : it->second;
+      if (passes_on(o) && g.is_matched(node))
+        transfers.push_back(lag_into(g, 2 * node + 1, EdgeTag::collective));
+    }
+  }
+  for (uint32_t i = 0; i < rank.calls.size(); ++i) {
+    const uint32_t node = g.node_of_call(rank_row, i);
+    const ReplayCall& c = rank.calls[i];
+    if (c.begin_ns < rank.host_steps.front().begin_ns ||
+        c.begin_ns >= rank.host_steps.back().end_ns || g.nodes()[node].state == HostState::sync)
+      continue;
+    host += g.nodes()[node].duration_ns + c.lag_ns;
+  }
+  out.repeated_ns = std::max(out.repeated_ns, repeated / steps);
+  out.host_ns = std::max(out.host_ns, host / steps);
+  if (!transfers.empty()) out.transfer_ns = std::max(out.transfer_ns, median_of(transfers));
+  const TimeNs pass = compute / steps / (2 * out.micro_batches);
+  out.pass_ns = out.pass_ns == 0 ? pass : std::min(out.pass_ns, pass);
+}
+
 }  // namespace
 
 std::optional<PipelineSchedule> pipeline_schedule(const ReplayGraph& g) {
@@ -57,7 +105,14 @@ std::optional<PipelineSchedule> pipeline_schedule(const ReplayGraph& g) {
   int64_t transfers = INT64_MAX;
   for (uint32_t r = 0; r < g.ranks().size(); ++r)
     if (replicas.root(r) == replica) transfers = std::min(transfers, transfers_per_step(g, r));
-  return PipelineSchedule{*largest, std::max<int64_t>(1, transfers / 2)};
+  PipelineSchedule out;
+  out.stages = *largest;
+  out.micro_batches = std::max<int64_t>(1, transfers / 2);
+  const Latencies latencies = transfer_latency(g);
+  for (uint32_t r = 0; r < g.ranks().size(); ++r)
+    if (replicas.root(r) == replica && !g.ranks()[r].host_steps.empty())
+      add_costs(g, r, latencies, out);
+  return out;
 }
 
 }  // namespace ws

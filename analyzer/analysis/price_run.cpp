@@ -201,21 +201,31 @@ class Pricing {
     row.step_hi_ns = static_cast<TimeNs>(std::max(0.0, step * (1 - lo)) + 0.5);
   }
 
-  // Twice the micro-batches, or twice the chunks per stage: by the formula of the schedule
-  // (ALGORITHMS 5.5) its bubble is half as long; nothing is simulated. What exceeds the formula now
-  // (unequal stages, transfers between them) may stay.
+  // By the formula of the schedule (ALGORITHMS 5.5) twice the micro-batches, or twice the chunks
+  // per stage, halve its bubble; nothing is simulated. The most: everything that stages wait for
+  // each other halves. The least: what the formula explains halves, and what either way costs
+  // besides is paid. Micro-batches of half the size have as many gaps, latencies and launches each;
+  // chunks hand over twice as often, which hides only where a transfer is shorter than a chunk's
+  // pass.
   std::optional<WhatIfRow> bubble_halved() const {
     const LossNs bubble =
         at(losses_of(means_.mean, means_.offload_idle_ns, means_.stage), LossGroup::bubble);
     if (bubble.hi_ns <= 0) return std::nullopt;
-    double lo = ratio(bubble.lo_ns, means_.step_ns());
+    const auto share = [&](double ns) { return ns / static_cast<double>(means_.step_ns()); };
+    const double most = share(static_cast<double>(bubble.hi_ns)) / 2;
+    double least = share(static_cast<double>(bubble.lo_ns)) / 2;
     if (const auto schedule = pipeline_schedule(graph_)) {
       const LossNs useful = at(losses_of(means_.mean, means_.offload_idle_ns), LossGroup::useful);
-      lo = std::min(lo, schedule->ideal_bubble() * ratio(useful.lo_ns, means_.step_ns()));
+      const double ideal = schedule->ideal_bubble() * static_cast<double>(useful.lo_ns);
+      least = std::min(least, share(ideal) / 2);
+      const double batches = least - share(static_cast<double>(schedule->repeated_ns));
+      const double chunks = least - share(static_cast<double>(schedule->chunked_ns()));
+      const double host = 1 - share(2.0 * static_cast<double>(schedule->host_ns));
+      least = std::min({batches, chunks, host});
     }
     WhatIfRow row;
     row.id = kBubbleHalved;
-    set_gain(lo / 2, ratio(bubble.hi_ns, means_.step_ns()) / 2, row);
+    set_gain(least, most, row);
     return row;
   }
 

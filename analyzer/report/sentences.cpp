@@ -128,6 +128,7 @@ std::string price_sentence(const Report& report) {
                     id == "bubble_halved" ? "With half the bubble" : "Removed completely",
                     lo == hi ? lo : fmt::format("{} to {}", lo, hi),
                     percent_range(w.saved_lo_share, w.saved_hi_share));
+    if (id == "bubble_halved") return out + ", by the formula of the schedule.";
     if (!w.next_loss) return out + ", re-simulated.";
     return out + fmt::format(", re-simulated; the next wall would be {}{}.",
                              *w.next_loss == "host" ? "the host" : phrase_of_loss(*w.next_loss),

@@ -239,6 +239,20 @@ std::string time_range(int64_t lo_ns, int64_t hi_ns) {
   return lo == hi ? lo : fmt::format("{} to {}", lo, hi);
 }
 
+// What the ends of an interval assume, where more than rounding lies between them.
+std::string_view ends_of(std::string_view change) {
+  if (change == "bubble_halved")
+    return "bubble_halved: by the formula of the schedule, for twice the micro-batches of half the "
+           "size and for twice the chunks per stage; least: fill and drain alone, less what the "
+           "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
+           "stages "
+           "wait for each other";
+  if (change == "dp_overlapped")
+    return "dp_overlapped: least: a bucket per layer, the last one exposed, compute a tenth slower "
+           "beside the others; most: all that the pass is long enough for";
+  return "";
+}
+
 Table what_if_table(const Report& report, bool all) {
   Table t{"WHAT IF",
           "re-simulated, one change at a time; gains do not add up",
@@ -256,6 +270,9 @@ Table what_if_table(const Report& report, bool all) {
   });
   const ReportReplay& r = report.replay;
   if (t.rows.empty() || !r.unexplained_share) return t;
+  for (const auto& row : t.rows)
+    if (const std::string_view ends = ends_of(row.front()); !ends.empty())
+      t.remarks.emplace_back(ends);
   t.remarks.push_back(fmt::format(
       "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
       r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));

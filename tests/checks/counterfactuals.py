@@ -19,7 +19,6 @@ from simulator import kineto, setups, training
 LIMIT = 0.05
 # Ids whose middle may be further off, with the reason.
 TOLERANCE = {
-    "bubble_halved": (0.08, "a formula, nothing is simulated: it does not know what twice the launches and transfers cost"),
     "launch_zero": (0.08, "a run whose kernels never queue does not show its kernel gap: the default of 1 us stands for it"),
     "host_zero": (0.08, "as launch_zero"),
 }

@@ -371,6 +371,34 @@ TEST_CASE("stages and micro-batches of a pipeline") {
   CHECK_FALSE(pipeline_schedule(build({in}).graph()));
 }
 
+TEST_CASE("what twice the micro-batches or chunks cost besides") {
+  ScenarioInput in;
+  const auto transfer = [](uint32_t id, TimeNs at) {
+    return op(id, at, at + 5000, 20, "comm", "pp", false);
+  };
+  const auto gemm = [](uint32_t id, TimeNs at) {
+    return op(id, at, at + 2000, 7, "gemm", "other", false);
+  };
+  in.ops = {transfer(0, 0), transfer(1, 10000), gemm(2, 20000),
+            gemm(3, 23000), transfer(4, 30000), transfer(5, 40000)};
+  in.calls = {call(0, 1000), call(3000, 4000), call(4000, 90000, {}, 1, "cudaStreamSynchronize")};
+  Built b = build({in, in});
+  for (ReplayRank& rank : b.ranks) {
+    rank.host_steps = {{0, 1000000}};
+    for (ReplayOp& o : rank.ops)
+      if (o.cls == OpClass::comm) o.bytes = 1 << 20;
+  }
+  const auto schedule = pipeline_schedule(b.graph());
+  REQUIRE(schedule);
+  CHECK(schedule->micro_batches == 2);
+  CHECK(schedule->transfer_ns == 5000);
+  CHECK(schedule->pass_ns == 1000);  // 4 us of compute, two passes of two micro-batches
+  CHECK(schedule->chunked_ns() == 16000);
+  // A gap between kernels, and half of the shortest transfer as latency, half of it at either end.
+  CHECK(schedule->repeated_ns == 1000 + 4 * 1250);
+  CHECK(schedule->host_ns == 4000);
+}
+
 TEST_CASE("replay with nothing changed reproduces every event time") {
   std::mt19937 rng(20260301);
   const auto pick = [&](int64_t lo, int64_t hi) {
