@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 29> kIds = {
 
 }  // namespace
 
-WhatIf::WhatIf(const ReplayGraph& graph, WhatIfContext context)
-    : graph_(graph), context_(std::move(context)) {
+WhatIf::WhatIf(const ReplayGraph& graph, const WhatIfContext& context)
+    : graph_(graph), peers_(peer_times(graph, context.late_ranks)) {
   recorded_step_ns_ = std::max(1.0, graph_.mean_step_ns(graph_.run(graph_.recorded(true))));
   bare_step_ns_ = graph_.mean_step_ns(graph_.run(graph_.recorded(false)));
   for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
@@ -80,7 +80,7 @@ bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) const {
   if (id == "recompute_zero") return change::recompute_zero(graph_, s);
   if (id == "offload_zero") return change::offload_zero(graph_, s);
   if (id == "copy_zero") return change::copy_zero(graph_, s);
-  if (id == "straggler_fixed") return change::straggler_fixed(graph_, context_.late_ranks, s);
+  if (id == "straggler_fixed") return change::straggler_fixed(graph_, peers_, keep, s);
   if (id == "experts_balanced") return change::experts_balanced(graph_, keep, s);
   if (id == "gemm_x2") return change::class_faster(graph_, OpClass::gemm, 2, s);
   if (id == "attention_x2") return change::class_faster(graph_, OpClass::attention, 2, s);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/replay_graph.h"
+#include "analysis/peer_times.h"
 
 namespace ws {
 
@@ -22,7 +22,7 @@ struct WhatIfContext {
 
 class WhatIf {
  public:
-  WhatIf(const ReplayGraph& graph, WhatIfContext context);
+  WhatIf(const ReplayGraph& graph, const WhatIfContext& context);
 
   // id: one change ("ep_zero", "network_x2", "launch_zero", "straggler_fixed", DESIGN 5) or parts
   // joined with '+'. nullopt: unknown id, or nothing in this run that it could change. events: of
@@ -42,7 +42,7 @@ class WhatIf {
   bool apply_one(std::string_view id, bool keep, Scenario& s) const;
   bool apply_transfer(std::string_view id, bool keep, Scenario& s) const;
   const ReplayGraph& graph_;
-  WhatIfContext context_;
+  std::vector<PeerTime> peers_;      // of the late ranks
   std::vector<uint32_t> unmatched_;  // nodes of communication whose peers are not known
   double recorded_step_ns_ = 0, bare_step_ns_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/replay_graph.h"
+#include "analysis/peer_times.h"
 
 namespace ws::change {
 
@@ -27,7 +27,9 @@ bool recompute_zero(const ReplayGraph& g, Scenario& s);
 bool offload_zero(const ReplayGraph& g, Scenario& s);
 bool copy_zero(const ReplayGraph& g, Scenario& s);
 bool class_faster(const ReplayGraph& g, OpClass cls, int64_t factor, Scenario& s);
-bool straggler_fixed(const ReplayGraph& g, const std::vector<uint32_t>& late, Scenario& s);
+// Late ranks take what their peers take; keep: only where that is more than jitter.
+bool straggler_fixed(const ReplayGraph& g, const std::vector<PeerTime>& peers, bool keep,
+                     Scenario& s);
 bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s);
 // Gradients travel as soon as they exist, parameters until their layer needs them. To be applied
 // after all other changes.

@@ -206,7 +206,9 @@ TEST_CASE("waiting for a late rank does not shrink with the network, fixing the 
   const ReplayGraph g = b.graph();
   CHECK(baseline(g) == 24000);
   CHECK(price(g, true, [&](Scenario& s) { change::network_faster(g, 2, true, s); }) == 22000);
-  CHECK(price(g, true, [&](Scenario& s) { change::straggler_fixed(g, {1}, s); }) == 14000);
+  CHECK(price(g, true, [&](Scenario& s) {
+          change::straggler_fixed(g, peer_times(g, {1}), true, s);
+        }) == 14000);
   WhatIf what_if(g, {{1}});
   CHECK(what_if.unexplained_share() == Approx(0).margin(1e-9));
   const auto both = what_if.gain("straggler_fixed+dp_zero");
@@ -216,6 +218,57 @@ TEST_CASE("waiting for a late rank does not shrink with the network, fixing the 
   CHECK(both->lo_share > one->lo_share);
   CHECK_FALSE(what_if.gain("no_such_change"));
   CHECK_FALSE(what_if.gain("ep_zero"));
+}
+
+namespace {
+
+// Twenty kernels of 100 us, of this rank longer by `more` ns, and the peers' rank.
+TimeNs gain_of_fixing(const std::function<TimeNs(uint32_t)>& more, bool keep) {
+  std::vector<ScenarioInput> inputs(2);
+  for (uint32_t r = 0; r < 2; ++r) {
+    TimeNs t = 0;
+    for (uint32_t i = 0; i < 20; ++i) {
+      const TimeNs length = 100000 + (r == 1 ? more(i) : 0);
+      inputs[r].ops.push_back(op(i, t, t + length, 7, "gemm", "other", false));
+      t += length;
+    }
+  }
+  const ReplayGraph g = build(inputs).graph();
+  const std::vector<PeerTime> peers = peer_times(g, {1});
+  REQUIRE(peers.size() == 20);
+  return baseline(g) -
+         price(g, keep, [&](Scenario& s) { change::straggler_fixed(g, peers, keep, s); });
+}
+
+}  // namespace
+
+TEST_CASE("jitter between ranks is no straggler, conservatively") {
+  const auto jitter = [](uint32_t i) { return i % 2 == 0 ? TimeNs{2000} : TimeNs{-1000}; };
+  CHECK(gain_of_fixing(jitter, true) == 0);
+  CHECK(gain_of_fixing(jitter, false) == 10000);  // then the other rank is as late
+  const auto once = [&](uint32_t i) { return i == 4 ? TimeNs{30000} : jitter(i); };
+  CHECK(gain_of_fixing(once, true) == 30000);  // and keeps its jitter
+  const auto always = [](uint32_t) { return TimeNs{4000}; };
+  CHECK(gain_of_fixing(always, true) == 80000);
+}
+
+TEST_CASE("a pause of the host of one rank is fixed, its usual lags are not") {
+  std::vector<ScenarioInput> inputs(2);
+  for (uint32_t r = 0; r < 2; ++r) {
+    TimeNs t = 0;
+    for (uint32_t i = 0; i < 10; ++i) {
+      inputs[r].calls.push_back(call(t, t + 1000, i));
+      inputs[r].ops.push_back(op(i, t + 5000, t + 6000));
+      t += 10000 + (r == 1 ? i % 2 * 200 : 0) + (r == 1 && i == 4 ? 50000 : 0);
+    }
+  }
+  const ReplayGraph g = build(inputs).graph();
+  const std::vector<PeerTime> peers = peer_times(g, {1});
+  for (const PeerTime& t : peers) {
+    const bool paused = g.nodes()[t.node].kind == NodeKind::call && g.nodes()[t.node].row == 5;
+    if (g.nodes()[t.node].kind == NodeKind::call) CHECK(t.slow_lag == paused);
+    CHECK_FALSE(t.slow);
+  }
 }
 
 TEST_CASE("the largest member of an exchange decides what part of it is latency") {
