@@ -10,27 +10,29 @@ namespace {
 
 using Writer = protozero::pbf_writer;
 
-// The first column of a table is always written, the others only when they say something.
-void put(Writer& w, uint32_t tag, const Column<int64_t>& c, bool always = false) {
-  if (always || c.any()) w.add_packed_sint64(tag, c.values().begin(), c.values().end());
-}
-void put(Writer& w, uint32_t tag, const Column<int32_t>& c) {
-  if (c.any()) w.add_packed_sint32(tag, c.values().begin(), c.values().end());
-}
-void put(Writer& w, uint32_t tag, const Column<uint32_t>& c, bool always = false) {
-  if (always || c.any()) w.add_packed_uint32(tag, c.values().begin(), c.values().end());
-}
-void put(Writer& w, uint32_t tag, const Column<uint64_t>& c) {
-  if (c.any()) w.add_packed_uint64(tag, c.values().begin(), c.values().end());
-}
-void put(Writer& w, const Times& t) {
-  put(w, 1, t.begin_delta, true);
-  put(w, 2, t.duration);
+constexpr uint32_t kRanges = 24;  // of Chunk; the only table with a list beside its columns
+
+// As sint64 stands on the wire; a sint32 stands there alike.
+uint64_t zigzag(int64_t v) {
+  return static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63);
 }
 
 // Wraps: whatever times a record has, the reader's sum gives them back.
-int64_t difference(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+uint64_t difference(int64_t a, int64_t b) {
+  return zigzag(static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)));
+}
+
+template <class Row>
+uint64_t length(const Row& r) {
+  return difference(r.end_ns, r.begin_ns);
+}
+
+// Since the row before; wraps, and the reader wraps back.
+template <size_t n>
+uint64_t correlation(Table<n>& table, uint32_t correlation) {
+  const auto delta = static_cast<int32_t>(correlation - table.last_correlation);
+  table.last_correlation = correlation;
+  return zigzag(delta);
 }
 
 void put(Writer& w, const ProcessRow& p) {
@@ -50,6 +52,8 @@ void put(Writer& w, const ProcessRow& p) {
   }
   for (const std::string& a : p.arguments) w.add_bytes(9, a);
   w.add_uint32(10, p.cupti_version);
+  w.add_uint32(11, p.segment);
+  w.add_uint64(12, p.rotated_rows);
 }
 
 void put(Writer& w, uint32_t id, const ShapeRow& s) {
@@ -81,121 +85,72 @@ void put(Writer& w, const CollectiveRow& c) {
 
 }  // namespace
 
-void Times::add(int64_t begin_ns, int64_t end_ns, int64_t base_ns) {
-  if (begin_delta.size() == 0) last_ns = base_ns;
-  begin_delta.add(difference(begin_ns, last_ns));
-  duration.add(difference(end_ns, begin_ns));
-  last_ns = begin_ns;
-}
-void Times::clear() {
-  begin_delta.clear();
-  duration.clear();
-}
-void Correlations::add(uint32_t correlation) {
-  if (delta.size() == 0) last = 0;
-  delta.add(static_cast<int32_t>(correlation - last));  // wraps, and the reader wraps back
-  last = correlation;
-}
-void Correlations::clear() { delta.clear(); }
-
-int64_t Chunk::base(int64_t time_ns) {
-  ++rows_;
-  if (!has_base_) base_ns_ = time_ns;
+template <size_t n>
+uint64_t Chunk::begin(Table<n>& table, int64_t begin_ns) {
+  if (!has_base_) base_ns_ = begin_ns;
   has_base_ = true;
-  return base_ns_;
+  const int64_t before = table.rows() == 0 ? base_ns_ : table.last_ns;
+  table.last_ns = begin_ns;
+  ++rows_;
+  return difference(begin_ns, before);
 }
 
 void Chunk::add(const KernelRow& r) {
-  kernels_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  kernels_.shape.add(r.shape);
-  kernels_.device.add(r.device);
-  kernels_.context.add(r.context);
-  kernels_.stream.add(r.stream);
-  kernels_.correlation.add(r.correlation);
-  kernels_.graph.add(r.graph);
-  kernels_.node.add(r.graph_node);
+  auto& t = kernels_;
+  t.add({begin(t, r.begin_ns), length(r), r.shape, r.device, r.context, r.stream,
+         correlation(t, r.correlation), r.graph, r.graph_node});
 }
 
 void Chunk::add(const CopyRow& r) {
-  copies_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  copies_.bytes.add(r.bytes);
-  copies_.kind.add(r.kind);
-  copies_.source.add(r.source_kind);
-  copies_.target.add(r.target_kind);
-  copies_.device.add(r.device);
-  copies_.context.add(r.context);
-  copies_.stream.add(r.stream);
-  copies_.correlation.add(r.correlation);
-  copies_.graph.add(r.graph);
-  copies_.node.add(r.graph_node);
+  auto& t = copies_;
+  t.add({begin(t, r.begin_ns), length(r), r.bytes, r.kind, r.source_kind, r.target_kind, r.device,
+         r.context, r.stream, correlation(t, r.correlation), r.graph, r.graph_node});
 }
 
 void Chunk::add(const FillRow& r) {
-  fills_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  fills_.bytes.add(r.bytes);
-  fills_.device.add(r.device);
-  fills_.context.add(r.context);
-  fills_.stream.add(r.stream);
-  fills_.correlation.add(r.correlation);
-  fills_.graph.add(r.graph);
-  fills_.node.add(r.graph_node);
+  auto& t = fills_;
+  t.add({begin(t, r.begin_ns), length(r), r.bytes, r.device, r.context, r.stream,
+         correlation(t, r.correlation), r.graph, r.graph_node});
 }
 
 void Chunk::add(const GraphRunRow& r) {
-  graph_runs_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  graph_runs_.graph.add(r.graph);
-  graph_runs_.device.add(r.device);
-  graph_runs_.context.add(r.context);
-  graph_runs_.stream.add(r.stream);
-  graph_runs_.correlation.add(r.correlation);
+  auto& t = graph_runs_;
+  t.add({begin(t, r.begin_ns), length(r), r.graph, r.device, r.context, r.stream,
+         correlation(t, r.correlation)});
 }
 
 void Chunk::add(const CallRow& r) {
-  calls_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  calls_.name.add(r.name);
-  calls_.tid.add(r.tid);
-  calls_.correlation.add(r.correlation);
+  auto& t = calls_;
+  t.add({begin(t, r.begin_ns), length(r), r.name, r.tid, correlation(t, r.correlation)});
 }
 
 void Chunk::add(const SyncRow& r) {
-  syncs_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  syncs_.kind.add(r.kind);
-  syncs_.context.add(r.context);
-  syncs_.stream.add(r.stream);
-  syncs_.event.add(r.event);
-  syncs_.event_sync.add(r.event_sync);
-  syncs_.correlation.add(r.correlation);
+  auto& t = syncs_;
+  t.add({begin(t, r.begin_ns), length(r), r.kind, r.context, r.stream, r.event, r.event_sync,
+         correlation(t, r.correlation)});
 }
 
 void Chunk::add(const EventRecordRow& r) {
+  auto& t = events_;
   ++rows_;
-  events_.stream.add(r.stream);
-  events_.event.add(r.event);
-  events_.event_sync.add(r.event_sync);
-  events_.correlation.add(r.correlation);
+  t.add({r.stream, r.event, r.event_sync, correlation(t, r.correlation)});
 }
 
 void Chunk::add(const OverheadRow& r) {
-  overheads_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  overheads_.kind.add(r.kind);
-  overheads_.tid.add(r.tid);
+  auto& t = overheads_;
+  t.add({begin(t, r.begin_ns), length(r), r.kind, r.tid});
 }
 
 void Chunk::add(const RangeRow& r, const CollectiveRow* collective) {
-  ranges_.times.add(r.begin_ns, r.end_ns, base(r.begin_ns));
-  ranges_.name.add(r.name);
-  ranges_.domain.add(r.domain);
-  ranges_.tid.add(r.tid);
-  ranges_.kind.add(static_cast<uint32_t>(r.kind));
-  if (collective != nullptr) ranges_.collectives.push_back(*collective);
-  ranges_.payload.add(collective == nullptr ? 0
-                                            : static_cast<uint32_t>(ranges_.collectives.size()));
+  auto& t = ranges_;
+  if (collective != nullptr) collectives_.push_back(*collective);
+  t.add({begin(t, r.begin_ns), length(r), r.name, r.domain, r.tid, static_cast<uint64_t>(r.kind),
+         collective == nullptr ? 0 : collectives_.size()});
 }
 
 void Chunk::add(const MemoryRow& r) {
-  memory_.times.add(r.time_ns, r.time_ns, base(r.time_ns));
-  memory_.bytes.add(r.bytes);
-  memory_.device.add(r.device);
+  auto& t = memory_;
+  t.add({begin(t, r.time_ns), zigzag(r.bytes), r.device});
 }
 
 bool Chunk::empty() const {
@@ -203,12 +158,38 @@ bool Chunk::empty() const {
          windows_.empty() && losses_.empty() && messages_.empty();
 }
 
+template <class Self, class Visit>
+void Chunk::each_table(Self& self, Visit visit) {
+  visit(16, self.kernels_);
+  visit(17, self.copies_);
+  visit(18, self.fills_);
+  visit(19, self.graph_runs_);
+  visit(20, self.calls_);
+  visit(21, self.syncs_);
+  visit(22, self.events_);
+  visit(23, self.overheads_);
+  visit(kRanges, self.ranges_);
+  visit(25, self.memory_);
+}
+
 void Chunk::encode(const Heading& heading, std::string& out) const {
   out.clear();
   encode_heading(heading, out);
   encode_lists(out);
-  encode_device_tables(out);
-  encode_host_tables(out);
+  each_table(*this, [&](uint32_t field, const auto& table) {
+    if (table.rows() == 0) return;
+    Writer chunk{out};
+    Writer w{chunk, field};
+    for (uint32_t i = 0; i < table.columns(); ++i) {
+      const std::vector<uint64_t>& c = table.column(i);
+      if (table.says(i)) w.add_packed_uint64(i + 1, c.begin(), c.end());
+    }
+    if (field != kRanges) return;
+    for (const CollectiveRow& c : collectives_) {
+      Writer one{w, table.columns() + 1};
+      put(one, c);
+    }
+  });
   if (heading.footer == nullptr) return;
   Writer chunk{out};
   Writer w{chunk, 31};
@@ -274,108 +255,6 @@ void Chunk::encode_lists(std::string& out) const {
   }
 }
 
-void Chunk::encode_device_tables(std::string& out) const {
-  Writer chunk{out};
-  if (const Kernels& t = kernels_; t.shape.size() != 0) {
-    Writer w{chunk, 16};
-    put(w, t.times);
-    put(w, 3, t.shape);
-    put(w, 4, t.device);
-    put(w, 5, t.context);
-    put(w, 6, t.stream);
-    put(w, 7, t.correlation.delta);
-    put(w, 8, t.graph);
-    put(w, 9, t.node);
-  }
-  if (const Copies& t = copies_; t.bytes.size() != 0) {
-    Writer w{chunk, 17};
-    put(w, t.times);
-    put(w, 3, t.bytes);
-    put(w, 4, t.kind);
-    put(w, 5, t.source);
-    put(w, 6, t.target);
-    put(w, 7, t.device);
-    put(w, 8, t.context);
-    put(w, 9, t.stream);
-    put(w, 10, t.correlation.delta);
-    put(w, 11, t.graph);
-    put(w, 12, t.node);
-  }
-  if (const Fills& t = fills_; t.bytes.size() != 0) {
-    Writer w{chunk, 18};
-    put(w, t.times);
-    put(w, 3, t.bytes);
-    put(w, 4, t.device);
-    put(w, 5, t.context);
-    put(w, 6, t.stream);
-    put(w, 7, t.correlation.delta);
-    put(w, 8, t.graph);
-    put(w, 9, t.node);
-  }
-  if (const GraphRuns& t = graph_runs_; t.graph.size() != 0) {
-    Writer w{chunk, 19};
-    put(w, t.times);
-    put(w, 3, t.graph);
-    put(w, 4, t.device);
-    put(w, 5, t.context);
-    put(w, 6, t.stream);
-    put(w, 7, t.correlation.delta);
-  }
-}
-
-void Chunk::encode_host_tables(std::string& out) const {
-  Writer chunk{out};
-  if (const Calls& t = calls_; t.name.size() != 0) {
-    Writer w{chunk, 20};
-    put(w, t.times);
-    put(w, 3, t.name);
-    put(w, 4, t.tid);
-    put(w, 5, t.correlation.delta);
-  }
-  if (const Syncs& t = syncs_; t.kind.size() != 0) {
-    Writer w{chunk, 21};
-    put(w, t.times);
-    put(w, 3, t.kind);
-    put(w, 4, t.context);
-    put(w, 5, t.stream);
-    put(w, 6, t.event);
-    put(w, 7, t.event_sync);
-    put(w, 8, t.correlation.delta);
-  }
-  if (const Events& t = events_; t.stream.size() != 0) {
-    Writer w{chunk, 22};
-    put(w, 1, t.stream, true);
-    put(w, 2, t.event);
-    put(w, 3, t.event_sync);
-    put(w, 4, t.correlation.delta);
-  }
-  if (const Overheads& t = overheads_; t.kind.size() != 0) {
-    Writer w{chunk, 23};
-    put(w, t.times);
-    put(w, 3, t.kind);
-    put(w, 4, t.tid);
-  }
-  if (const Ranges& t = ranges_; t.name.size() != 0) {
-    Writer w{chunk, 24};
-    put(w, t.times);
-    put(w, 3, t.name);
-    put(w, 4, t.domain);
-    put(w, 5, t.tid);
-    put(w, 6, t.kind);
-    put(w, 7, t.payload);
-    for (const CollectiveRow& c : t.collectives) {
-      Writer one{w, 8};
-      put(one, c);
-    }
-  }
-  if (const Memory& t = memory_; t.device.size() != 0) {
-    Writer w{chunk, 25};
-    put(w, 1, t.times.begin_delta, true);
-    put(w, 2, t.bytes);
-    put(w, 3, t.device);
-  }
-}
-
 void Chunk::add(const LossRow& r) {
   for (LossRow& known : losses_) {
     if (known.source != r.source) continue;
@@ -388,35 +267,23 @@ void Chunk::add(const LossRow& r) {
 
 void Chunk::clear() {
   clear_rows();
-  shapes_.clear();
-  devices_.clear();
+  clear_known();
   threads_.clear();
   windows_.clear();
   losses_.clear();
-  messages_.clear();
 }
 
 void Chunk::clear_rows() {
-  const auto clear_all = [](auto&... columns) { (columns.clear(), ...); };
   rows_ = 0;
   has_base_ = false;
-  clear_all(kernels_.times, kernels_.shape, kernels_.device, kernels_.context, kernels_.stream,
-            kernels_.correlation, kernels_.graph, kernels_.node);
-  clear_all(copies_.times, copies_.bytes, copies_.kind, copies_.source, copies_.target,
-            copies_.device, copies_.context, copies_.stream, copies_.correlation, copies_.graph,
-            copies_.node);
-  clear_all(fills_.times, fills_.bytes, fills_.device, fills_.context, fills_.stream,
-            fills_.correlation, fills_.graph, fills_.node);
-  clear_all(graph_runs_.times, graph_runs_.graph, graph_runs_.device, graph_runs_.context,
-            graph_runs_.stream, graph_runs_.correlation);
-  clear_all(calls_.times, calls_.name, calls_.tid, calls_.correlation);
-  clear_all(syncs_.times, syncs_.kind, syncs_.context, syncs_.stream, syncs_.event,
-            syncs_.event_sync, syncs_.correlation);
-  clear_all(events_.stream, events_.event, events_.event_sync, events_.correlation);
-  clear_all(overheads_.times, overheads_.kind, overheads_.tid);
-  clear_all(ranges_.times, ranges_.name, ranges_.domain, ranges_.tid, ranges_.kind, ranges_.payload,
-            ranges_.collectives);
-  clear_all(memory_.times, memory_.bytes, memory_.device);
+  each_table(*this, [](uint32_t, auto& table) { table.clear(); });
+  collectives_.clear();
+}
+
+void Chunk::clear_known() {
+  shapes_.clear();
+  devices_.clear();
+  messages_.clear();
 }
 
 }  // namespace ws::collector

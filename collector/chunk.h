@@ -11,38 +11,36 @@ namespace ws::collector {
 
 inline constexpr size_t kChunkRows = 8192;
 
-template <class T>
-class Column {
+// One table as it goes on the wire. Field numbers count from 1, so a row is the list of its values,
+// signed ones zigzagged already. The first column is always written, the others only when they say
+// something.
+template <size_t kColumns>
+class Table {
  public:
-  void add(T v) {
-    values_.push_back(v);
-    any_ = any_ || v != 0;
+  void add(const uint64_t (&row)[kColumns]) {
+    for (size_t i = 0; i < kColumns; ++i) {
+      columns_[i].push_back(row[i]);
+      any_[i] = any_[i] || row[i] != 0;
+    }
   }
-  bool any() const { return any_; }
-  const std::vector<T>& values() const { return values_; }
-  size_t size() const { return values_.size(); }
+  static constexpr uint32_t columns() { return kColumns; }
+  size_t rows() const { return columns_[0].size(); }
+  bool says(size_t column) const { return column == 0 || any_[column]; }
+  const std::vector<uint64_t>& column(size_t i) const { return columns_[i]; }
   void clear() {
-    values_.clear();
-    any_ = false;
+    for (auto& c : columns_) c.clear();
+    for (bool& any : any_) any = false;
+    last_ns = 0;
+    last_correlation = 0;
   }
+
+  // Of the row before.
+  int64_t last_ns = 0;
+  uint32_t last_correlation = 0;
 
  private:
-  std::vector<T> values_;
-  bool any_ = false;
-};
-
-// begin, duration and correlation as they are written.
-struct Times {
-  Column<int64_t> begin_delta, duration;
-  int64_t last_ns = 0;
-  void add(int64_t begin_ns, int64_t end_ns, int64_t base_ns);
-  void clear();
-};
-struct Correlations {
-  Column<int32_t> delta;
-  uint32_t last = 0;
-  void add(uint32_t correlation);
-  void clear();
+  std::vector<uint64_t> columns_[kColumns];
+  bool any_[kColumns] = {};
 };
 
 class Chunk {
@@ -77,76 +75,32 @@ class Chunk {
   };
   void encode(const Heading& heading, std::string& out) const;
   void clear();
-  void clear_rows();  // keeps shapes, devices, threads, windows, losses, messages
+  void clear_rows();   // keeps shapes, devices, threads, windows, losses, messages
+  void clear_known();  // shapes, devices and messages: what a new file says again
 
  private:
-  int64_t base(int64_t time_ns);
+  template <size_t n>
+  uint64_t begin(Table<n>& table, int64_t begin_ns);
   void encode_heading(const Heading& heading, std::string& out) const;
   void encode_lists(std::string& out) const;
-  void encode_device_tables(std::string& out) const;
-  void encode_host_tables(std::string& out) const;
+  // visit(field number of Chunk, table) for every table.
+  template <class Self, class Visit>
+  static void each_table(Self& self, Visit visit);
 
   size_t rows_ = 0;
   bool has_base_ = false;
   int64_t base_ns_ = 0;
-  template <class T>
-  using C = Column<T>;
-  struct Kernels {
-    Times times;
-    C<uint32_t> shape, device, context, stream, graph;
-    Correlations correlation;
-    C<uint64_t> node;
-  } kernels_;
-  struct Copies {
-    Times times;
-    C<uint64_t> bytes, node;
-    C<uint32_t> kind, source, target, device, context, stream, graph;
-    Correlations correlation;
-  } copies_;
-  struct Fills {
-    Times times;
-    C<uint64_t> bytes, node;
-    C<uint32_t> device, context, stream, graph;
-    Correlations correlation;
-  } fills_;
-  struct GraphRuns {
-    Times times;
-    C<uint32_t> graph, device, context, stream;
-    Correlations correlation;
-  } graph_runs_;
-  struct Calls {
-    Times times;
-    C<uint32_t> name;
-    C<uint64_t> tid;
-    Correlations correlation;
-  } calls_;
-  struct Syncs {
-    Times times;
-    C<uint32_t> kind, context, stream, event;
-    C<uint64_t> event_sync;
-    Correlations correlation;
-  } syncs_;
-  struct Events {
-    C<uint32_t> stream, event;
-    C<uint64_t> event_sync;
-    Correlations correlation;
-  } events_;
-  struct Overheads {
-    Times times;
-    C<uint32_t> kind;
-    C<uint64_t> tid;
-  } overheads_;
-  struct Ranges {
-    Times times;
-    C<uint32_t> name, domain, kind, payload;
-    C<uint64_t> tid;
-    std::vector<CollectiveRow> collectives;
-  } ranges_;
-  struct Memory {
-    Times times;  // durations are not written
-    C<int64_t> bytes;
-    C<uint32_t> device;
-  } memory_;
+  Table<9> kernels_;
+  Table<12> copies_;
+  Table<9> fills_;
+  Table<7> graph_runs_;
+  Table<5> calls_;
+  Table<8> syncs_;
+  Table<4> events_;
+  Table<4> overheads_;
+  Table<7> ranges_;
+  Table<3> memory_;
+  std::vector<CollectiveRow> collectives_;  // of the ranges
   std::vector<std::pair<uint32_t, ShapeRow>> shapes_;
   std::vector<DeviceRow> devices_;
   std::vector<ThreadRow> threads_;

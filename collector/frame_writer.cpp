@@ -14,8 +14,6 @@
 namespace ws::collector {
 namespace {
 
-constexpr uint64_t kKeptForLast = uint64_t{256} * 1024;
-
 void put(char* at, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) at[i] = static_cast<char>(value >> (8 * i) & 0xff);
 }
@@ -27,10 +25,13 @@ FrameWriter::~FrameWriter() {
   ZSTD_freeCCtx(zstd_);
 }
 
-int FrameWriter::open(const char* path, uint64_t cap_bytes) noexcept {
-  fd_ = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd_ < 0) return errno;
-  cap_bytes_ = cap_bytes;
+int FrameWriter::open(const char* path) noexcept {
+  const int fd =
+      ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return errno;
+  close();
+  fd_ = fd;
+  written_bytes_ = 0;
   if (zstd_ == nullptr) zstd_ = ZSTD_createCCtx();  // without it bodies are stored as they are
   return 0;
 }
@@ -51,16 +52,16 @@ bool FrameWriter::compress(std::string_view body) {
   return false;
 }
 
-FrameWriter::Outcome FrameWriter::write(std::string_view body, bool last) noexcept {
-  if (fd_ < 0 || body.size() > kLargestBody) return Outcome::failed;
+size_t FrameWriter::prepare(std::string_view body) noexcept {
+  frame_.clear();
+  if (fd_ < 0 || body.size() > kLargestBody) return 0;
   bool compressed = false;
   try {
     compressed = compress(body);
   } catch (const std::bad_alloc&) {
-    last_error_ = ENOMEM;
-    return Outcome::failed;
+    frame_.clear();
+    return 0;
   }
-  if (written_bytes_ + frame_.size() + (last ? 0 : kKeptForLast) > cap_bytes_) return Outcome::full;
   char* h = frame_.data();
   std::memcpy(h, kMagic, 4);
   h[4] = static_cast<char>(kFormatVersion);
@@ -71,6 +72,11 @@ FrameWriter::Outcome FrameWriter::write(std::string_view body, bool last) noexce
   put(h + 16, sequence_, 8);
   put(h + 24, crc32c(h + kHeaderBytes, frame_.size() - kHeaderBytes), 4);
   put(h + 28, crc32c(h, 28), 4);
+  return frame_.size();
+}
+
+bool FrameWriter::write() noexcept {
+  if (fd_ < 0 || frame_.empty()) return false;
   ssize_t n = 0;
   do {
     n = ::write(fd_, frame_.data(), frame_.size());
@@ -78,13 +84,12 @@ FrameWriter::Outcome FrameWriter::write(std::string_view body, bool last) noexce
   if (n == static_cast<ssize_t>(frame_.size())) {
     written_bytes_ += frame_.size();
     ++sequence_;
-    return Outcome::written;
+    return true;
   }
-  last_error_ = n < 0 ? errno : ENOSPC;
   // A part of a frame is taken back; where that fails readers skip it by its CRC.
   if (n > 0 && ::ftruncate(fd_, static_cast<off_t>(written_bytes_)) != 0)
     written_bytes_ += static_cast<uint64_t>(n);
-  return Outcome::failed;
+  return false;
 }
 
 void FrameWriter::sync() noexcept {

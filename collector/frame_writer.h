@@ -1,6 +1,6 @@
 #pragma once
-// Frames of schemas/recording_format.md in a file: header, CRCs, zstd, the cap. A frame that could
-// not be written whole is taken back, so that the file always ends with a whole frame. One thread.
+// Frames of schemas/recording_format.md in a file: header, CRCs, zstd. A frame that could not be
+// written whole is taken back, so that the file always ends with a whole frame. One thread.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,21 +22,21 @@ class FrameWriter {
   FrameWriter& operator=(const FrameWriter&) = delete;
   ~FrameWriter();
 
-  // Makes the file, which must not exist; 0 or the errno.
-  int open(const char* path, uint64_t cap_bytes) noexcept;
+  // Makes the file, which must not exist; 0 or the errno. The file before, if any, is then closed;
+  // sequence numbers go on.
+  int open(const char* path) noexcept;
   bool is_open() const { return fd_ >= 0; }
-  enum class Outcome : uint8_t { written, full, failed };
-  // `last` frames may use the room that is kept back for them below the cap.
-  Outcome write(std::string_view body, bool last = false) noexcept;
+  // The frame of this body; its bytes in the file, 0 when it can not be made.
+  size_t prepare(std::string_view body) noexcept;
+  bool write() noexcept;  // what was prepared
   void sync() noexcept;   // fdatasync
   void close() noexcept;  // also what a fork child does: nothing is flushed here
-  uint64_t written_bytes() const { return written_bytes_; }
-  int last_error() const { return last_error_; }
+  uint64_t written_bytes() const { return written_bytes_; }  // of this file
 
  private:
   bool compress(std::string_view body);
-  int fd_ = -1, last_error_ = 0;
-  uint64_t cap_bytes_ = 0, written_bytes_ = 0, sequence_ = 0;
+  int fd_ = -1;
+  uint64_t written_bytes_ = 0, sequence_ = 0;
   ZSTD_CCtx* zstd_ = nullptr;
   std::vector<char> frame_;
 };

@@ -117,6 +117,8 @@ struct ProcessRow {
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::string> arguments;
   uint32_t cupti_version = 0;
+  uint32_t segment = 0;       // number of the file among those of the process
+  uint64_t rotated_rows = 0;  // of segments that were removed to stay below the cap
 };
 struct ClockRow {
   int64_t monotonic_ns = 0, realtime_ns = 0, boottime_ns = 0;

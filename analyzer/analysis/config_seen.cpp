@@ -30,6 +30,7 @@ std::string_view precision_of(std::string_view gemm_name) {
 ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelClasses& classes) {
   ConfigSeen out;
   out.settings = trace.settings;
+  out.arguments = trace.arguments;
   std::vector<bool> seen(trace.strings.size(), false);
   std::set<std::string> precisions;
   for (uint32_t op = 0; op < trace.ops.size(); ++op) {

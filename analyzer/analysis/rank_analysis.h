@@ -131,6 +131,7 @@ struct ConfigSeen {
   bool nccl_all_to_all_on_ep = false, collectives_on_ep = false;
   std::vector<std::string> precisions;  // of the GEMMs seen, sorted: "bf16", "fp8", ...
   std::vector<std::pair<std::string, std::string>> settings;  // as Trace::settings
+  std::vector<std::string> arguments;                         // as Trace::arguments
 };
 
 struct RankAnalysis {
@@ -147,6 +148,7 @@ struct RankAnalysis {
   std::vector<Communicator> communicators;
   Interval capture;   // first to last record of any kind
   ConfigSeen config;  // what the records show of the run's configuration
+  RecorderCost recorder;
   Notes notes;
   std::optional<ReplayRank> replay;  // a few steps to re-simulate; gone once the run is priced
 };

@@ -212,7 +212,8 @@ int run_analyze(int argc, char** argv) {
   Notes notes;
   const auto files = list_inputs(o.inputs, notes);
   if (!files) return fail(kBadInput, files.error());
-  const size_t run_files = std::max(files->size(), o.run_files);
+  const std::vector<std::string> first_files = without_later_segments(*files);
+  const size_t run_files = std::max(first_files.size(), o.run_files);
   if (request->run.price.wanted) request->steps.replay_ops = replay_share(run_files);
   if (auto ok = check_targets(o.partial ? std::vector<Output>() : request->reports.outputs,
                               o.database, *files, o.partial ? kPartialFile : kFactFile);
@@ -220,7 +221,7 @@ int run_analyze(int argc, char** argv) {
     return fail(kBadUsage, ok.error());
   auto config = load_config_option(o.config);
   if (!config) return fail(kBadInput, config.error());
-  auto ranks = analyze_files(*files, o, *request, notes);
+  auto ranks = analyze_files(first_files, o, *request, notes);
   if (!ranks) return fail(kBadInput, ranks.error());
   if (o.partial) {
     Partial partial{

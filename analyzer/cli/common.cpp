@@ -65,11 +65,15 @@ Result<RuleSet> load_catalogue(const std::vector<std::string>& more_folders) {
 Result<RunConfig> load_run_config(const std::string& path) {
   auto config = read_config_file(path);
   if (!config) return config;
+  return with_model_sizes(std::move(*config));
+}
+
+Result<RunConfig> with_model_sizes(RunConfig config) {
   const auto data = find_data_folder();
   if (!data) return data.error();
   const auto known = load_known_runs(*data + "/rules/configurations.json");
   if (!known) return known.error();
-  add_model_sizes(*config, *known);
+  add_model_sizes(config, *known);
   return config;
 }
 

@@ -26,6 +26,7 @@ Result<RuleSet> load_catalogue(const std::vector<std::string>& more_folders);
 
 // A run configuration, with the sizes of the model it names.
 Result<RunConfig> load_run_config(const std::string& path);
+Result<RunConfig> with_model_sizes(RunConfig config);
 
 // A terminal that wants colour: isatty, no NO_COLOR, TERM is not "dumb".
 bool wants_color(int fd);

@@ -7,6 +7,7 @@
 
 #include "cli/common.h"
 #include "cli/options.h"
+#include "cli/recorded_config.h"
 #include "cli/verbs.h"
 
 namespace ws::cli {
@@ -87,10 +88,14 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
         selection.steps.empty() ? "--time" : "--step",
         selection.steps.empty() ? selection.time : selection.steps)};
   options.selection = text_of(selection);
+  FactOptions with_config = shown;
+  const auto recorded =
+      shown.config == nullptr ? recorded_config(ranks, notes) : std::optional<RunConfig>();
+  if (recorded) with_config.config = &*recorded;
   auto run = combine_ranks(std::move(ranks), options, std::move(notes));
   if (!run) return run.error();
   note_absent_ranks(options, *run);
-  return write_facts(*run, *platforms, shown);
+  return write_facts(*run, *platforms, with_config);
 }
 
 }  // namespace ws::cli

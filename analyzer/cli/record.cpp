@@ -51,7 +51,8 @@ void add_options(CLI::App& app, RecordOptions& o) {
       ->type_name("NAME");
   app.add_option("--cupti", o.cupti, "libcupti to use where the process has none loaded")
       ->type_name("FILE");
-  app.add_option("--max-file-mb", o.max_file_mb, "cap of one file, default 4096")
+  app.add_option("--max-file-mb", o.max_file_mb,
+                 "cap of the files of one process, the oldest part goes first; default 4096")
       ->check(CLI::Range(1, 1 << 30))
       ->type_name("MB");
   app.add_option("--max-memory-mb", o.max_memory_mb,

@@ -189,6 +189,15 @@ void fields(A& a, ConfigSeen& s) {
   a.field(4, s.collectives_on_ep);
   a.field(5, s.precisions);
   a.field(6, s.settings);
+  a.field(7, s.arguments);
+}
+template <class A>
+void fields(A& a, RecorderCost& s) {
+  a.field(1, s.window_ns);
+  a.field(2, s.tool_ns);
+  a.field(3, s.writer_cpu_ns);
+  a.field(4, s.bare_step_ns);
+  a.field(5, s.recorded_step_ns);
 }
 // Notes are handed over as rows: Notes itself only counts.
 struct RankMessage {
@@ -219,6 +228,7 @@ void fields(A& a, RankMessage& m) {
   a.message(19, s.config);
   a.field(20, m.notes);
   a.field(21, s.replay);
+  a.message(22, s.recorder);
 }
 template <class A>
 void fields(A& a, PartialOptions& s) {

@@ -30,6 +30,8 @@ struct FileEntry {
 // (folders) or are an error (named files). Broken ones are an error only where nothing else is
 // left.
 Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inputs, Notes& notes);
+// A recording may be several files, which are read as one: only the first of each is left.
+std::vector<std::string> without_later_segments(const std::vector<std::string>& files);
 // A file whose rank is missing because it can not be read.
 void note_unreadable(const std::string& path, const Error& why, Notes& notes);
 

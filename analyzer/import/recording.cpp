@@ -1,15 +1,18 @@
-// One file is one process, so one Trace. Everything that the file can not give is said: damage and
-// losses as notes, and the end of a process that died before its recording ended.
-// Tested by: recording_test.cpp, recording_damage_test.cpp
+// The files of one process are one Trace. Everything that they can not give is said: damage and
+// losses as notes, what was removed to stay below the size cap, and the end of a process that died
+// before its recording ended.
+// Tested by: recording_test.cpp, recording_damage_test.cpp, recording_segments_test.cpp
 #include "import/recording.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "import/recording_frames.h"
 #include "import/recording_rows.h"
+#include "import/recording_segments.h"
 #include "import/settings.h"
 
 namespace ws {
@@ -20,10 +23,23 @@ struct File {  // what is known beside the rows
   Process process;
   bool has_process = false, has_footer = false;
   TimeNs clock_base_ns = 0;
-  uint64_t open_ranges = 0;
+  uint64_t open_ranges = 0, frames_before = 0;
+  RecorderCost cost;
   std::vector<Loss> losses;
   std::vector<Message> messages;
 };
+
+// All files of a process while they are read.
+struct Reading {
+  File file;
+  std::unique_ptr<Rows> rows;
+  Damage damage;
+  std::optional<uint64_t> first_sequence;
+  uint64_t bad_chunks = 0;
+  std::string first_bad;
+};
+
+int64_t count_of(uint64_t n) { return static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX)); }
 
 std::string shown(std::string_view bytes) { return one_line(to_utf8(bytes)); }
 
@@ -39,6 +55,12 @@ void take_facts(const Chunk& c, File& file) {
   if (c.has_footer) {
     file.has_footer = true;
     file.open_ranges = c.open_ranges;
+    file.cost.writer_cpu_ns = count_of(c.writer_cpu_ns);
+  }
+  for (const Window& w : c.windows) {
+    const bool whole = w.armed_ns > 0 && w.armed_ns <= w.disarmed_ns && w.disarmed_ns < kLatest;
+    const TimeNs before = std::max<TimeNs>(0, file.cost.window_ns);
+    if (whole) file.cost.window_ns = std::min(kLatest, before + w.disarmed_ns - w.armed_ns);
   }
   constexpr size_t kMost = 200;
   for (const Loss& l : c.losses) {
@@ -50,12 +72,13 @@ void take_facts(const Chunk& c, File& file) {
       file.losses.push_back(l);
     }
   }
-  for (const Message& m : c.messages) {
-    if (file.messages.size() < kMost) file.messages.push_back(m);
+  for (const Message& m : c.messages) {  // later segments say them again
+    const bool known =
+        std::any_of(file.messages.begin(), file.messages.end(),
+                    [&](const Message& k) { return k.topic == m.topic && k.text == m.text; });
+    if (!known && file.messages.size() < kMost) file.messages.push_back(m);
   }
 }
-
-int64_t count_of(uint64_t n) { return static_cast<int64_t>(std::min<uint64_t>(n, INT64_MAX)); }
 
 void note_losses(const std::vector<Loss>& losses, Notes& notes) {
   for (const Loss& l : losses) {
@@ -117,6 +140,8 @@ void set_identity(const File& file, const std::string& path, Trace& trace) {
     if (is_setting(name, value)) trace.settings.emplace_back(shown(name), shown(value));
   }
   std::sort(trace.settings.begin(), trace.settings.end());
+  for (const std::string& a : p.arguments) trace.arguments.push_back(to_utf8(a));
+  trace.recorder = file.cost;
   for (uint32_t i = 0; i < trace.strings.size() && trace.framework.empty(); ++i) {
     const std::string_view s = trace.strings[StringId{i}];
     if (s.substr(0, 6) == "aten::" || s.find("at::native::") != std::string_view::npos)
@@ -136,6 +161,8 @@ Trace finish(const File& file, Rows& rows, const std::string& path) {
   if (trace.ops.size() == 0) notes.add(NoteCode::no_gpu_events);
   if (trace.graphs_as_a_whole) notes.add(NoteCode::graph_level_trace);
   if (file.open_ranges > 0) notes.add(NoteCode::unfinished_range, {}, count_of(file.open_ranges));
+  const uint64_t removed = std::max(file.process.rotated_rows, file.frames_before);
+  if (removed > 0) notes.add(NoteCode::recording_rotated, {}, count_of(removed));
   note_losses(file.losses, notes);
   for (const Message& m : file.messages)
     notes.add(NoteCode::recorder_message, {}, 1, shorten(shown(m.text), 160));
@@ -149,36 +176,79 @@ Error foreign_version(const std::string& path, int version) {
       path, kVersion, version)};
 }
 
-Result<std::vector<Trace>> read(const std::string& path) {
-  // The process row stands in the first frame, but rows need its pid before they are added.
-  Result<FrameReader> frames = FrameReader::open(path);
-  if (!frames) return frames.error();
-  File file;
-  std::unique_ptr<Rows> rows;
-  uint64_t bad_chunks = 0;
-  std::string body, why, first_bad;
+void add_damage(const Damage& d, Damage& sum) {
+  if (sum.first_byte < 0) sum.first_byte = d.first_byte;
+  sum.skipped_bytes += d.skipped_bytes;
+  sum.missing_frames += d.missing_frames;
+  sum.tail_bytes += d.tail_bytes;
+  if (sum.foreign_version == 0) sum.version = d.version;
+  sum.foreign_version += d.foreign_version;
+}
+
+bool same_process(const Process& a, const Process& b) {
+  return a.pid == b.pid && a.start_realtime_ns == b.start_realtime_ns && a.host == b.host;
+}
+
+// False: the file belongs to another process, and nothing of it was used.
+bool read_frames(FrameReader& frames, Reading& r) {
+  std::string body;
   Header header;
-  while (frames->next(body, header)) {
+  bool first = true;
+  while (frames.next(body, header)) {
+    if (!r.first_sequence) r.first_sequence = header.sequence;
     const Result<Chunk> chunk = decode_chunk(body);
     if (!chunk) {
-      if (bad_chunks++ == 0) first_bad = chunk.error().message;
+      if (r.bad_chunks++ == 0) r.first_bad = chunk.error().message;
       continue;
     }
-    take_facts(*chunk, file);
-    if (rows == nullptr) rows = std::make_unique<Rows>(file.has_process ? file.process.pid : -1);
-    rows->add(*chunk, count_of(header.sequence));
+    const bool stranger = first && chunk->has_process && r.file.has_process &&
+                          !same_process(chunk->process, r.file.process);
+    if (stranger) return false;
+    first = false;
+    take_facts(*chunk, r.file);
+    // The process row stands in the first frame: rows need its pid before they are added.
+    if (r.rows == nullptr) {
+      r.rows = std::make_unique<Rows>(r.file.has_process ? r.file.process.pid : -1);
+      (r.file.process.segment > 0 ? r.file.frames_before : r.damage.missing_frames) +=
+          *r.first_sequence;
+    }
+    r.rows->add(*chunk, count_of(header.sequence));
   }
-  const Damage& damage = frames->damage();
-  if (rows == nullptr) {
-    if (damage.foreign_version > 0) return foreign_version(path, damage.version);
+  add_damage(frames.damage(), r.damage);
+  return true;
+}
+
+Result<std::vector<Trace>> read(const std::string& path) {
+  Result<FrameReader> frames = FrameReader::open(path);
+  if (!frames) return frames.error();
+  Reading r;
+  frames->expect(std::nullopt);
+  read_frames(*frames, r);
+  if (r.rows == nullptr) {
+    if (r.damage.foreign_version > 0) return foreign_version(path, r.damage.version);
     return Error{fmt::format(
         "{}: expected a recording, found no whole frame{}{}; record again, and let the process run "
         "for some seconds",
-        path, bad_chunks > 0 ? ": " : "", shorten(shown(first_bad), 80))};
+        path, r.bad_chunks > 0 ? ": " : "", shorten(shown(r.first_bad), 80))};
+  }
+  std::optional<uint64_t> expected = frames->expected();
+  for (const std::string& next : later_segments(path)) {
+    Result<FrameReader> more = FrameReader::open(next);
+    if (!more) {
+      note_unreadable(next, more.error(), r.rows->builder.trace.notes);
+      continue;
+    }
+    more->expect(expected);
+    if (read_frames(*more, r)) {
+      expected = more->expected();
+    } else {
+      r.rows->builder.trace.notes.add(NoteCode::file_skipped,
+                                      std::filesystem::path(next).filename().string());
+    }
   }
   std::vector<Trace> out;
-  out.push_back(finish(file, *rows, path));
-  note_damage(damage, file.has_footer, bad_chunks, out.back().notes);
+  out.push_back(finish(r.file, *r.rows, path));
+  note_damage(r.damage, r.file.has_footer, r.bad_chunks, out.back().notes);
   return out;
 }
 

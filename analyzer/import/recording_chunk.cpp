@@ -99,6 +99,9 @@ Process read_process(Reader r) {
       case 3:
         p.pid = r.get_int64();
         break;
+      case 4:
+        p.start_realtime_ns = r.get_int64();
+        break;
       case 5:
         p.rank = r.get_int32();
         break;
@@ -123,8 +126,17 @@ Process read_process(Reader r) {
         p.settings.push_back(std::move(setting));
         break;
       }
+      case 9:
+        p.arguments.push_back(r.get_bytes());
+        break;
       case 10:
         p.cupti_version = r.get_uint32();
+        break;
+      case 11:
+        p.segment = r.get_uint32();
+        break;
+      case 12:
+        p.rotated_rows = r.get_uint64();
         break;
       default:
         r.skip();
@@ -198,7 +210,9 @@ void read_names(Reader r, Chunk& c) {
 void read_footer(Reader r, Chunk& c) {
   c.has_footer = true;
   while (r.next()) {
-    if (r.tag() == 3) {
+    if (r.tag() == 2) {
+      c.writer_cpu_ns = r.get_uint64();
+    } else if (r.tag() == 3) {
       c.open_ranges = r.get_uint64();
     } else {
       r.skip();
@@ -230,6 +244,11 @@ bool read_other(Reader& r, Chunk& c) {
     case 6:
       c.devices.push_back(read_device(r.get_message()));
       return true;
+    case 8: {
+      const auto [armed, disarmed] = first_two(r.get_message());
+      c.windows.push_back({static_cast<int64_t>(armed), static_cast<int64_t>(disarmed)});
+      return true;
+    }
     case 9: {
       const auto [source, count] = first_two(r.get_message());
       c.losses.push_back({source, count});

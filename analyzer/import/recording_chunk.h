@@ -35,9 +35,10 @@ enum TableField : uint32_t {  // of Chunk
 
 struct Process {
   std::string recorder_version, host;
-  int64_t pid = 0, rank = -1, world_size = 0;
+  int64_t pid = 0, start_realtime_ns = 0, rank = -1, world_size = 0;
   std::vector<std::pair<std::string, std::string>> settings;
-  uint64_t cupti_version = 0;
+  std::vector<std::string> arguments;
+  uint64_t cupti_version = 0, segment = 0, rotated_rows = 0;
 };
 struct Shape {
   uint64_t id = 0, name = 0;
@@ -49,6 +50,9 @@ struct DeviceInfo {
 };
 struct Loss {
   uint64_t source = 0, count = 0;
+};
+struct Window {
+  int64_t armed_ns = 0, disarmed_ns = 0;
 };
 struct Message {
   uint64_t topic = 0;
@@ -68,10 +72,11 @@ struct Chunk {
   std::vector<std::string> names;
   std::vector<Shape> shapes;
   std::vector<DeviceInfo> devices;
+  std::vector<Window> windows;
   std::vector<Loss> losses;
   std::vector<Message> messages;
   std::vector<Collective> collectives;  // of the ranges
-  uint64_t open_ranges = 0;
+  uint64_t writer_cpu_ns = 0, open_ranges = 0;
   Table tables[kTablesEnd - kKernels];
   const Table& table(TableField field) const { return tables[field - kKernels]; }
 };

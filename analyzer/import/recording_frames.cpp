@@ -138,8 +138,9 @@ bool FrameReader::next(std::string& body, Header& header) {
       continue;
     }
     damage_.skipped_bytes += offset_ - last_good_end_;
-    if (header.sequence >= next_sequence_) {
-      damage_.missing_frames += header.sequence - next_sequence_;
+    const uint64_t expected = next_sequence_.value_or(header.sequence);
+    if (header.sequence >= expected) {
+      damage_.missing_frames += header.sequence - expected;
       next_sequence_ = header.sequence == UINT64_MAX ? header.sequence : header.sequence + 1;
     }
     offset_ = last_good_end_ = end;

@@ -3,6 +3,7 @@
 // schemas/recording_format.md.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,10 @@ class FrameReader {
   // The inflated body of the next whole frame; false at the end of the file.
   bool next(std::string& body, Header& header);
   const Damage& damage() const { return damage_; }  // complete after next() gave false
+  // The number that the next frame should have; nullopt: any, it stands at the begin of what is
+  // left.
+  void expect(std::optional<uint64_t> sequence) { next_sequence_ = sequence; }
+  std::optional<uint64_t> expected() const { return next_sequence_; }
 
  private:
   FrameReader(int fd, uint64_t file_bytes) : fd_(fd), file_bytes_(file_bytes) {}
@@ -53,7 +58,8 @@ class FrameReader {
   void skip_to(uint64_t offset);
 
   int fd_;
-  uint64_t file_bytes_, offset_ = 0, checked_bytes_ = 0, next_sequence_ = 0;
+  uint64_t file_bytes_, offset_ = 0, checked_bytes_ = 0;
+  std::optional<uint64_t> next_sequence_ = 0;
   uint64_t last_good_end_ = 0;
   std::string stored_, scan_;
   Damage damage_;

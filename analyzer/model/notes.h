@@ -35,6 +35,7 @@ enum class NoteCode : uint8_t {
   // the file as a whole
   truncated_file,
   recording_unfinished,
+  recording_rotated,
   schema_newer,
   missing_gpu_records,
   missing_api_records,
@@ -78,6 +79,7 @@ enum class NoteCode : uint8_t {
   processes_share_device,
   what_if_not_available,
   // the run configuration
+  config_recorded,
   config_contradicted,
   config_unclear,
   config_keys_unused,

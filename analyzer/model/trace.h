@@ -134,6 +134,15 @@ struct GroupConfig {
   std::vector<int64_t> ranks;  // world ranks, may be empty
 };
 
+// What recording cost, as our recorder says it; -1: not said.
+struct RecorderCost {
+  TimeNs window_ns = -1;      // in which records were taken
+  TimeNs tool_ns = -1;        // CUPTI's own work inside it
+  TimeNs writer_cpu_ns = -1;  // of the recorder's thread, over the whole process
+  // Median distance of step begins outside and inside the window.
+  TimeNs bare_step_ns = -1, recorded_step_ns = -1;
+};
+
 struct Trace {
   // identity
   int32_t rank = 0;
@@ -148,6 +157,8 @@ struct Trace {
   // Recorded environment variables that advice speaks of (NCCL_*, PYTORCH_CUDA_ALLOC_CONF, ...),
   // sorted by name; never paths, addresses or anything else of the environment.
   std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::string> arguments;  // the recorded command; never printed
+  RecorderCost recorder;
   TimeNs clock_base_ns = 0;
   TimeNs tick_ns = 1;  // resolution of the source's times: 1 or 1000
   bool has_api_records = false, has_host_ranges = false, graphs_as_a_whole = false;

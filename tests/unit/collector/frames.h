@@ -24,8 +24,9 @@ inline std::string file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Every frame of the file; demands that there is nothing else.
-inline std::vector<wallsight::recording::Chunk> chunks_of(const std::string& path) {
+// Every frame of the file; demands that there is nothing else. first: number of its first frame.
+inline std::vector<wallsight::recording::Chunk> chunks_of(const std::string& path,
+                                                          size_t first = 0) {
   using namespace collector;
   const std::string all = file_bytes(path);
   std::vector<wallsight::recording::Chunk> out;
@@ -35,7 +36,7 @@ inline std::vector<wallsight::recording::Chunk> chunks_of(const std::string& pat
     CHECK(std::memcmp(h.data(), kMagic, 4) == 0);
     CHECK(h[4] == 1);
     CHECK(crc32c(h.data(), 28) == number_at(h, 28, 4));
-    CHECK(number_at(h, 16, 8) == out.size());
+    CHECK(number_at(h, 16, 8) == first + out.size());
     const size_t stored = number_at(h, 8, 4), plain = number_at(h, 12, 4);
     REQUIRE(all.size() - at - kHeaderBytes >= stored);
     const std::string_view body = std::string_view(all).substr(at + kHeaderBytes, stored);
