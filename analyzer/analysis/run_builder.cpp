@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/counted_steps.h"
+#include "analysis/run_evidence.h"
 #include "base/text.h"
 
 namespace ws {
@@ -228,6 +230,29 @@ MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysi
   return out;
 }
 
+// A torn file among good ones costs its rank, not the verdict: the run is as if it had not been
+// recorded there. Where no rank is good they all stay, and the verdict says what is missing.
+void leave_out_torn(RunAnalysis& run) {
+  std::vector<std::optional<NotEnough>> torn;
+  for (const RankAnalysis& rank : run.ranks) torn.push_back(lost_records({&rank, 1}));
+  const bool good = std::any_of(run.ranks.begin(), run.ranks.end(), [&](const RankAnalysis& rank) {
+    return !torn[static_cast<size_t>(&rank - run.ranks.data())] && !rank.devices.empty();
+  });
+  if (!good) return;
+  std::vector<RankAnalysis> kept;
+  for (size_t i = 0; i < run.ranks.size(); ++i) {
+    RankAnalysis& rank = run.ranks[i];
+    if (!torn[i]) {
+      kept.push_back(std::move(rank));
+      continue;
+    }
+    run.notes.merge(rank.notes);
+    run.notes.add(NoteCode::rank_left_out, file_of(rank.path), 1,
+                  fmt::format("rank {}: {}", rank.rank, torn[i]->why));
+  }
+  run.ranks = std::move(kept);
+}
+
 // Clocks, waiting and lateness; afterwards the single operations are no longer needed.
 MatchedRanks join_ranks(RunAnalysis& run) {
   const CrossRank cross = match_ranks(run.ranks);
@@ -277,6 +302,7 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
         fmt::format("--rank: expected ranks of this run, found none of them; "
                     "the run has {}",
                     shorten(found, 200))};
+  leave_out_torn(run);
   const MatchedRanks known = join_ranks(run);
   gather_notes(run);
   run.what_if = price_run(run.ranks, run.means, known, options.price);

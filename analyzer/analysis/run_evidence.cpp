@@ -112,7 +112,9 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
   return {Cause::only_warmup, why, how_to_record_steps()};
 }
 
-std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
+}  // namespace
+
+std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
   int64_t ops = 0, linked = 0, launches = 0, without_op = 0, spanning = 0;
   bool graphs = false, ambiguous = false;
   for (const RankAnalysis& rank : ranks) {
@@ -153,8 +155,6 @@ std::optional<NotEnough> lost_records(const std::vector<RankAnalysis>& ranks) {
                      how_to_record_host()};
   return std::nullopt;
 }
-
-}  // namespace
 
 RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means) {
   RunEvidence out;

@@ -2,6 +2,7 @@
 // What the verdict asks of the run as a whole: are there enough steps, are the records complete,
 // how surely can anything be said.
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct NotEnough {
 // Rules before anything else: without these no verdict.
 std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                                     const RunEvidence& evidence);
+
+// The part of these rules that looks at records alone: cut off, dropped, not linked.
+std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks);
 
 // Steps from 3 % on, and so on: high, less one level for each failed item.
 Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants);

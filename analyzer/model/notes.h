@@ -49,6 +49,7 @@ enum class NoteCode : uint8_t {
   missing_payload_json,
   // the run
   rank_unknown,
+  rank_left_out,
   rank_from_file_name,
   rank_from_environment,
   two_files_one_rank,

@@ -138,12 +138,12 @@ def spoil(check):
     check.hold("later, not numbered, other clocks", later, late=late)
     text = clean["rank1.json.gz"]
     cut = {**clean, "rank1.json.gz": text[:len(text) * 6 // 10]}
-    check.hold("one file ends early", cut, notes=("truncated_file", "records_lost"))
+    check.hold("one file ends early", cut, notes=("rank_left_out",))
     packed = gzip.compress(text.encode(), 1, mtime=0)
-    check.hold("one compressed file ends early", {**clean, "rank1.json.gz": packed[:len(packed) * 6 // 10]}, notes=("truncated_file", "records_lost"))
+    check.hold("one compressed file ends early", {**clean, "rank1.json.gz": packed[:len(packed) * 6 // 10]}, notes=("rank_left_out",))
     broken = bytearray(packed)
     broken[len(broken) // 2:len(broken) // 2 + 64] = bytes(64)
-    check.hold("one compressed file is corrupt", {**clean, "rank1.json.gz": bytes(broken)}, notes=("truncated_file", "records_lost"))
+    check.hold("one compressed file is corrupt", {**clean, "rank1.json.gz": bytes(broken)}, notes=("rank_left_out",))
     check.hold("one file is no trace", {**clean, "rank1.json.gz": b"\x1f\x8bnonsense"}, notes=("file_unreadable",))
     check.hold("one file ends before its events", {**clean, "rank1.json.gz": text[:100]}, notes=("file_unreadable",))
     check.hold("one file is empty", {**clean, "rank1.json.gz": b""}, notes=("file_unreadable",))

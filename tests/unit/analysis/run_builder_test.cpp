@@ -54,6 +54,22 @@ TEST_CASE("ranks: --rank keeps what it names, and an empty rest is an error") {
   CHECK(none.error().message.find("the run has 0, 1") != std::string::npos);
 }
 
+TEST_CASE("ranks: a torn file costs its rank, unless there is no other") {
+  RankAnalysis torn = stated("torn", 1, 3);
+  torn.notes.add(NoteCode::truncated_file);
+  const auto run = combine_ranks({stated("a", 0, 3), torn, stated("c", 2, 3)}, {});
+  REQUIRE(run);
+  CHECK(numbers(*run) == Numbers{{"a", 0}, {"c", 2}});
+  CHECK(run->notes.count(NoteCode::rank_left_out) == 1);
+  CHECK(run->notes.count(NoteCode::truncated_file) == 1);
+  CHECK(run->verdict.cause != Cause::records_lost);
+  const auto alone = combine_ranks({torn}, {});
+  REQUIRE(alone);
+  CHECK(numbers(*alone) == Numbers{{"torn", 1}});
+  CHECK(alone->notes.count(NoteCode::rank_left_out) == 0);
+  CHECK(alone->verdict.cause == Cause::records_lost);
+}
+
 TEST_CASE("different runs: world sizes") {
   const auto run = combine_ranks({stated("a", 0, 8), stated("b", 1, 16), stated("c", 2, 8)}, {});
   REQUIRE_FALSE(run);
