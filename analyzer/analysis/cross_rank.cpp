@@ -125,6 +125,13 @@ CommSet comm_set(const std::vector<RankAnalysis>& ranks,
   return out;
 }
 
+void even_speeds(CrossRank& out) {
+  out.drifts = measure_drifts(out.set);
+  for (size_t p = 0; p < out.drifts.size(); ++p)
+    for (CommRecord& r : out.set.ranks[p].records)
+      for (TimeNs* t : {&r.begin_ns, &r.end_ns, &r.order_ns}) *t = out.drifts[p].remove(*t);
+}
+
 // Offsets that are not exact enough for a wait tell nothing of it; what needs no clock is how much
 // longer a rank was inside than the one that was inside shortest.
 void without_clock(const CommSet& set, const ClockFit& clocks,
@@ -195,11 +202,21 @@ bool clock_unknown(const ClockFit& clocks) {
 
 }  // namespace
 
+std::vector<RunClock> run_clocks(const CrossRank& cross, const std::vector<RankAnalysis>& ranks) {
+  const std::vector<TimeNs> bases = base_shifts(ranks);
+  std::vector<RunClock> out;
+  for (size_t p = 0; p < cross.participants.size(); ++p)
+    out.push_back({bases[cross.participants[p].rank_row], cross.drifts[p],
+                   cross.clocks.offsets[p].value_or(0)});
+  return out;
+}
+
 CrossRank match_ranks(const std::vector<RankAnalysis>& ranks) {
   CrossRank out;
   for (size_t r = 0; r < ranks.size(); ++r)
     for (size_t d = 0; d < ranks[r].devices.size(); ++d) out.participants.push_back({r, d});
   out.set = comm_set(ranks, out.participants);
+  even_speeds(out);
   out.clocks = fit_clocks(out.set);
   out.arrivals = find_arrivals(out.set, out.clocks.offsets, out.clocks.instances);
   without_clock(out.set, out.clocks, out.arrivals);
@@ -221,7 +238,7 @@ CrossRank match_ranks(const std::vector<RankAnalysis>& ranks) {
   const std::vector<TimeNs> shifts = base_shifts(ranks);
   for (size_t p = 0; p < out.arrivals.size(); ++p)  // back to the clock of the recording
     for (TimeNs& t : out.arrivals[p])
-      if (t != kNotMatched) t -= shifts[out.participants[p].rank_row];
+      if (t != kNotMatched) t = out.drifts[p].restore(t) - shifts[out.participants[p].rank_row];
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/arrivals.h"
+#include "analysis/clock_drift.h"
 #include "analysis/rank_analysis.h"
 
 namespace ws {
@@ -16,8 +17,9 @@ struct Participant {
 
 struct CrossRank {
   std::vector<Participant> participants;
-  CommSet set;
-  ClockFit clocks;  // clocks.instances: all, also those that can not be split
+  CommSet set;                     // on clocks that run at one speed
+  std::vector<ClockDrift> drifts;  // per participant: what was removed for that
+  ClockFit clocks;                 // clocks.instances: all, also those that can not be split
   std::vector<std::vector<TimeNs>> arrivals;  // per participant and record, own clock; kNotMatched
   // Where only the waiting is certain: what follows the arrival stays unsplit.
   std::vector<std::vector<bool>> wait_only;
@@ -33,8 +35,15 @@ CrossRank match_ranks(const std::vector<RankAnalysis>& ranks);
 // evidence, in the rows of collectives; fills clocks and lateness of every device.
 void split_waits(const CrossRank& cross, std::vector<RankAnalysis>& ranks);
 
-// Per participant: what to add to its recording's times to stand on the run's clock.
-std::vector<TimeNs> to_run_clock(const CrossRank& cross, const std::vector<RankAnalysis>& ranks);
+// From the times of a recording to the run's clock.
+struct RunClock {
+  TimeNs base_ns = 0;  // of the recording against the first
+  ClockDrift drift;
+  TimeNs offset_ns = 0;
+  TimeNs operator()(TimeNs own) const { return drift.remove(own + base_ns) - offset_ns; }
+  Interval operator()(Interval own) const { return {(*this)(own.begin_ns), (*this)(own.end_ns)}; }
+};
+std::vector<RunClock> run_clocks(const CrossRank& cross, const std::vector<RankAnalysis>& ranks);
 
 // Participants that pipeline transfers join are one replica: per participant the lowest of them.
 std::vector<uint32_t> replicas_of(const CrossRank& cross);

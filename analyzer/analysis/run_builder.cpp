@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -165,6 +166,18 @@ void note_sources(const RankAnalysis& rank, Notes& notes) {
   if (device_records && !rank.has_host_ranges) notes.add(NoteCode::no_host_ranges, file);
 }
 
+void note_drift(const CrossRank& cross, Notes& notes) {
+  double fastest = 0;
+  int64_t ranks = 0;
+  for (const ClockDrift& drift : cross.drifts) {
+    fastest = std::max(fastest, std::abs(drift.rate));
+    ranks += drift.rate != 0 ? 1 : 0;
+  }
+  if (ranks > 0)
+    notes.add(NoteCode::clock_drift, {}, ranks,
+              fmt::format("up to {:.1f} us per second", fastest * 1e6));
+}
+
 void note_matching(const AcrossRanks& across, Notes& notes) {
   if (across.inconsistent > 0)
     notes.add(NoteCode::inconsistent_collectives, {}, across.inconsistent);
@@ -197,12 +210,20 @@ void gather_notes(RunAnalysis& run) {
   if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
 }
 
+// The graph covers a few neighbouring steps: there one offset is enough for any clock.
+TimeNs offset_in(const RankAnalysis& rank, const RunClock& clock) {
+  const bool replayed =
+      rank.replay && !rank.replay->cuts.empty() && !rank.replay->cuts.front().at_ns.empty();
+  const TimeNs at = replayed ? rank.replay->cuts.front().at_ns.front() : rank.capture.begin_ns;
+  return at - clock(at);
+}
+
 // The same in rows of ranks, for the dependency graph: instances in which everybody's waiting is
 // known. A rank's records are those of its devices one after the other.
 MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
                            const AcrossRanks& across) {
   MatchedRanks out;
-  const std::vector<TimeNs> shifts = to_run_clock(cross, ranks);
+  const std::vector<RunClock> clocks = run_clocks(cross, ranks);
   std::vector<uint32_t> first_record;
   out.offsets.assign(ranks.size(), TimeNs{0});
   for (size_t p = 0; p < cross.participants.size(); ++p) {
@@ -211,7 +232,7 @@ MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysi
     first_record.push_back(
         first ? 0
               : first_record.back() + static_cast<uint32_t>(cross.set.ranks[p - 1].records.size()));
-    if (first) out.offsets[at.rank_row] = -shifts[p];
+    if (first) out.offsets[at.rank_row] = offset_in(ranks[at.rank_row], clocks[p]);
   }
   for (const Instance& x : cross.clocks.instances) {
     Instance known{x.communicator, x.expected, {}};
@@ -268,6 +289,7 @@ MatchedRanks join_ranks(RunAnalysis& run) {
     const auto steps = static_cast<int64_t>(counted_steps(device.steps).size());
     device.late_ns = rounded(run.across.late[p].marginal_ns, std::max<int64_t>(1, steps));
   }
+  note_drift(cross, run.notes);
   MatchedRanks known = matched_ranks(cross, run.ranks, run.across);
   for (RankAnalysis& rank : run.ranks)
     for (DeviceAnalysis& device : rank.devices) device.comms = {};

@@ -40,16 +40,15 @@ const DeviceAnalysis& device_of(const CrossRank& cross, const std::vector<RankAn
 }
 
 OtherStages other_stages(const CrossRank& cross, const std::vector<RankAnalysis>& ranks,
-                         const std::vector<uint32_t>& replica,
-                         const std::vector<TimeNs>& to_reference, size_t self) {
+                         const std::vector<uint32_t>& replica, const std::vector<RunClock>& clocks,
+                         size_t self) {
   OtherStages out;
   for (size_t p = 0; p < replica.size(); ++p) {
     if (p == self || replica[p] != replica[self]) continue;
     const DeviceAnalysis& device = device_of(cross, ranks, p);
     for (size_t i = 0; i < device.comms.stage_steps.size(); ++i) {
-      Interval own = device.comms.stage_steps[i].compute;
-      if (own.length() == 0) continue;
-      own = {own.begin_ns + to_reference[p], own.end_ns + to_reference[p]};
+      if (device.comms.stage_steps[i].compute.length() == 0) continue;
+      const Interval own = clocks[p](device.comms.stage_steps[i].compute);
       const auto [it, fresh] = out.compute.try_emplace(device.steps[i].index, own);
       if (fresh) continue;
       it->second.begin_ns = std::min(it->second.begin_ns, own.begin_ns);
@@ -74,17 +73,6 @@ bool spans_stages(const CrossRank& cross, const std::vector<uint32_t>& replica, 
 }
 
 }  // namespace
-
-std::vector<TimeNs> to_run_clock(const CrossRank& cross, const std::vector<RankAnalysis>& ranks) {
-  std::vector<TimeNs> out;
-  for (size_t p = 0; p < cross.participants.size(); ++p) {
-    const DeviceComms& comms = device_of(cross, ranks, p).comms;
-    const auto& shifted = cross.set.ranks[p].records;
-    const TimeNs base = shifted.empty() ? 0 : shifted[0].begin_ns - comms.records[0].begin_ns;
-    out.push_back(base - cross.clocks.offsets[p].value_or(0));
-  }
-  return out;
-}
 
 std::vector<uint32_t> replicas_of(const CrossRank& cross) {
   Sets sets(cross.participants.size());
@@ -111,18 +99,18 @@ std::vector<uint32_t> replicas_of(const CrossRank& cross) {
 
 void find_stage_idle(const CrossRank& cross, std::vector<RankAnalysis>& ranks) {
   const std::vector<uint32_t> replica = replicas_of(cross);
-  const std::vector<TimeNs> shifts = to_run_clock(cross, ranks);
+  const std::vector<RunClock> clocks = run_clocks(cross, ranks);
   for (size_t p = 0; p < cross.participants.size(); ++p) {
     const Participant at = cross.participants[p];
     DeviceAnalysis& device = ranks[at.rank_row].devices[at.device_row];
     const DeviceComms& comms = device.comms;
     if (comms.stage_steps.empty()) continue;
-    const OtherStages others = other_stages(cross, ranks, replica, shifts, p);
+    const OtherStages others = other_stages(cross, ranks, replica, clocks, p);
     device.stage_idle.assign(device.steps.size(), {});
     const auto shared = [&](uint32_t step, Interval span) -> TimeNs {
       const auto it = others.compute.find(device.steps[step].index);
       if (it == others.compute.end()) return 0;
-      return overlap({span.begin_ns + shifts[p], span.end_ns + shifts[p]}, it->second);
+      return overlap(clocks[p](span), it->second);
     };
     for (const EdgeIdle& idle : comms.edge_idle) {
       StageIdle& out = device.stage_idle[idle.step];

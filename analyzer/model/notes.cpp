@@ -128,6 +128,8 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "record sequence numbers: torch 2.4 or later, or nsys with NCCL's NVTX ranges"},
     {"incomplete_collectives", kInfo,
      "collectives lack members: records of some ranks are missing, they were not split", ""},
+    {"clock_drift", kInfo,
+     "clocks of ranks run faster or slower than the first rank's: their times were put right", ""},
     {"clocks_unknown", kWarn,
      "no collective tells whether the clocks of the ranks agree, and they can not be right as "
      "recorded: waiting and transfer were not told apart",

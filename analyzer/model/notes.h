@@ -74,6 +74,7 @@ enum class NoteCode : uint8_t {
   unsplit_collectives,
   inconsistent_collectives,
   incomplete_collectives,
+  clock_drift,
   clocks_unknown,
   clock_violations,
   recompute_estimated,
