@@ -80,6 +80,37 @@ bool shared_clock_explains(const CommSet& set, const Offsets& zero,
   return all > 0 && ok * 100 >= all * 95;
 }
 
+// By how many positions `mine` is behind `theirs`: ranks leave a collective together, so the times
+// between ends repeat on all of them, and no two steps are alike to the microsecond. Recordings
+// that start at different steps are told apart by this alone.
+ptrdiff_t positions_apart(const std::vector<TimeNs>& mine, const std::vector<TimeNs>& theirs) {
+  constexpr size_t kGaps = 200;  // that are compared
+  constexpr ptrdiff_t kFarthest = 5'000;
+  if (mine.size() < 2 || theirs.size() < 2) return 0;
+  const size_t count = std::min({kGaps, mine.size() - 1, theirs.size() - 1});
+  const size_t first = (mine.size() - 1 - count) / 2;
+  const auto last = static_cast<ptrdiff_t>(theirs.size() - 1 - count);
+  const auto differ = [&](ptrdiff_t at, TimeNs most) {
+    TimeNs sum = 0;
+    for (size_t k = 0; k < count && sum < most; ++k) {
+      const size_t i = first + k, j = static_cast<size_t>(at) + k;
+      const TimeNs d = (mine[i + 1] - mine[i]) - (theirs[j + 1] - theirs[j]);
+      sum += std::min(kEndToleranceNs, d < 0 ? -d : d);
+    }
+    return sum;
+  };
+  const auto from = static_cast<ptrdiff_t>(first);
+  ptrdiff_t best = std::clamp<ptrdiff_t>(from, 0, last);
+  TimeNs least = differ(best, INT64_MAX);
+  for (ptrdiff_t by = 1; by <= kFarthest; ++by)
+    for (const ptrdiff_t at : {from - by, from + by}) {
+      if (at < 0 || at > last) continue;
+      const TimeNs sum = differ(at, least);
+      if (sum < least) least = sum, best = at;
+    }
+  return best - from;
+}
+
 // The most frequent difference of ends of equal operations: needs no matching, survives lost
 // records.
 Offsets densest_offsets(const CommSet& set) {
@@ -92,7 +123,7 @@ Offsets densest_offsets(const CommSet& set) {
     for (auto& [key, list] : ends[r]) std::sort(list.begin(), list.end());
   }
   constexpr size_t kMostPairs = 200'000;
-  constexpr size_t kReach = 40;  // positions by which a pair may be apart
+  constexpr ptrdiff_t kReach = 40;  // positions by which a pair may be apart
   Offsets out(set.ranks.size());
   if (out.empty()) return out;
   out[0] = 0;
@@ -105,11 +136,13 @@ Offsets densest_offsets(const CommSet& set) {
         for (size_t q = 0; q < set.ranks.size(); ++q) {
           const auto theirs = out[q] ? ends[q].find(key) : ends[q].end();
           if (theirs == ends[q].end()) continue;
+          const ptrdiff_t behind = positions_apart(mine, theirs->second);
+          const auto count = static_cast<ptrdiff_t>(theirs->second.size());
           for (size_t i = 0; i < mine.size() && apart.size() <= kMostPairs; ++i) {
-            const size_t hi = std::min(theirs->second.size(), i + kReach + 1);
-            for (size_t j = i > kReach ? i - kReach : 0; j < hi; ++j) {
-              apart.push_back(mine[i] - (theirs->second[j] - *out[q]));
-            }
+            const ptrdiff_t middle = static_cast<ptrdiff_t>(i) + behind;
+            for (ptrdiff_t j = std::max<ptrdiff_t>(0, middle - kReach);
+                 j < std::min(count, middle + kReach + 1); ++j)
+              apart.push_back(mine[i] - (theirs->second[static_cast<size_t>(j)] - *out[q]));
           }
         }
       }

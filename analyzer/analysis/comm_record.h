@@ -12,7 +12,7 @@ namespace ws {
 
 struct CommRecord {  // one communication op of one rank
   TimeNs begin_ns = 0, end_ns = 0;
-  TimeNs order_ns = 0;        // enqueue time (launch call), else begin
+  TimeNs order_ns = 0;        // enqueue time (launch call); unknown: not after what follows
   uint32_t communicator = 0;  // row of CommSet::communicators
   CollectiveOp op = CollectiveOp::unknown;
   CommKind kind = CommKind::other;

@@ -2,6 +2,7 @@
 #include "analysis/device_comms.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/counted_steps.h"
 
@@ -35,6 +36,16 @@ CommRecord record_of(const Trace& trace, const Labels& labels, const CommOp& c) 
   out.root = world_rank(communicator, info.root);
   if (is_point_to_point(out.op)) out.peer = world_rank(communicator, info.peer);
   return out;
+}
+
+// What was launched before the recording began runs before what follows it in its communicator.
+void order_early_launches(std::vector<CommRecord>& records) {
+  std::map<uint32_t, TimeNs> following;
+  for (auto r = records.rbegin(); r != records.rend(); ++r) {
+    TimeNs& next = following.try_emplace(r->communicator, INT64_MAX).first->second;
+    if (r->order_ns == r->begin_ns) r->order_ns = std::min(r->order_ns, next);
+    next = std::min(next, r->order_ns);
+  }
 }
 
 void add_exposed(const Timeline& timeline, std::span<const Interval> windows, DeviceComms& out) {
@@ -167,6 +178,7 @@ DeviceComms collect_comms(const Trace& trace, const Labels& labels, DeviceId dev
     out.records.push_back(record_of(trace, labels, c));
     out.op.push_back(c.op);
   }
+  order_early_launches(out.records);
   WindowWalk walk(windows);
   for (const CommRecord& record : out.records) {
     const size_t step = walk.at(record.begin_ns);
