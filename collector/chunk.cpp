@@ -153,6 +153,11 @@ void Chunk::add(const MemoryRow& r) {
   t.add({begin(t, r.time_ns), zigzag(r.bytes), r.device});
 }
 
+void Chunk::add(const StepRow& r) {
+  auto& t = steps_;
+  t.add({begin(t, r.begin_ns), length(r), r.recorded ? uint64_t{1} : 0});
+}
+
 bool Chunk::empty() const {
   return rows_ == 0 && shapes_.empty() && devices_.empty() && threads_.empty() &&
          windows_.empty() && losses_.empty() && messages_.empty();
@@ -170,6 +175,7 @@ void Chunk::each_table(Self& self, Visit visit) {
   visit(23, self.overheads_);
   visit(kRanges, self.ranges_);
   visit(25, self.memory_);
+  visit(26, self.steps_);
 }
 
 void Chunk::encode(const Heading& heading, std::string& out) const {

@@ -55,6 +55,7 @@ class Chunk {
   void add(const OverheadRow& r);
   void add(const RangeRow& r, const CollectiveRow* collective);
   void add(const MemoryRow& r);
+  void add(const StepRow& r);
 
   void add(uint32_t shape_id, const ShapeRow& r) { shapes_.emplace_back(shape_id, r); }
   void add(const DeviceRow& r) { devices_.push_back(r); }
@@ -100,6 +101,7 @@ class Chunk {
   Table<4> overheads_;
   Table<7> ranges_;
   Table<3> memory_;
+  Table<3> steps_;
   std::vector<CollectiveRow> collectives_;  // of the ranges
   std::vector<std::pair<uint32_t, ShapeRow>> shapes_;
   std::vector<DeviceRow> devices_;

@@ -53,6 +53,12 @@ WS_EXPORT int InitializeInjectionNvtxExtension(nvtx::ExtensionModule* module) {
   });
 }
 
+// Ranges that are timed elsewhere, in ns of CLOCK_MONOTONIC (python/sitecustomize.py). It does not
+// make a process one that is recorded: that is for CUDA and NVTX.
+WS_EXPORT void wallsight_range(const char* name, int64_t begin_ns, int64_t end_ns) {
+  record_range(name, begin_ns, end_ns);
+}
+
 // What a libcupti is, for `wallsight doctor`: one line into `text`; 0 when it can be used. An empty
 // path means the one that would be found.
 WS_EXPORT int wallsight_probe_cupti(const char* path, char* text, size_t size) {

@@ -263,6 +263,19 @@ struct NvtxSource::Handlers {
   }
 };
 
+void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept {
+  NvtxSource::record_ended(name, begin_ns, end_ns);
+}
+
+void NvtxSource::record_ended(const char* name, int64_t begin_ns, int64_t end_ns) noexcept {
+  NvtxSource* s = source();
+  if (s == nullptr || s->inert_ || !s->recording_ || name == nullptr || end_ns < begin_ns) return;
+  Open o{};
+  o.begin_ns = begin_ns;
+  o.name = Handlers::name(*s, name);
+  Handlers::finish(*s, *s->state(), o, end_ns, RangeKind::push_pop, false);
+}
+
 NvtxSource::ThreadState& NvtxSource::thread_state() { return Handlers::thread(); }
 
 namespace {

@@ -7,6 +7,8 @@ namespace ws::collector {
 
 // The source that the handlers feed; C functions have no other way to it.
 void set_nvtx_source(NvtxSource* source);
+// A range that has ended already, of the calling thread; nothing without a source or a window.
+void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept;
 
 struct NvtxSource::ThreadState {
   static constexpr uint32_t kDeepest = 64, kNames = 512;

@@ -36,12 +36,14 @@ class NvtxSource {
   void start();
   void stop();
   void become_inert();  // in a fork child
+  static void record_ended(const char* name, int64_t begin_ns, int64_t end_ns) noexcept;
 
   // Ranges of this name, or of this name and a number ("step 12", "ProfilerStep#12"), are counted
   // and announced even outside a window. Before the first client.
   void watch(const std::string& name, std::function<void(uint64_t nth, int64_t now_ns)> begins);
 
   void unwatch() { watching_ = false; }  // the slots go with the next stop()
+  bool is_watching() const { return watching_; }
 
   // The writer: what has come in goes to the recording.
   void take_ranges(Recording& out);

@@ -57,9 +57,10 @@ Recorder::Recorder()
   event_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   ::pthread_atfork(nullptr, nullptr, in_fork_child);
   std::atexit([] { g_instance->at_exit(); });
+  if (!options_.step_range.empty())
+    nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_step(nth, now); });
   if (options_.first_step >= 0) {
     keep_from_ns_ = kNotYet;
-    nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_step(nth, now); });
     steps_wanted_ = options_.first_step <= kWarmUpSteps;
   }
   // All signals belong to the job's threads.
@@ -109,7 +110,6 @@ void Recorder::arm() {
 void Recorder::disarm() {
   if (!armed_) return;
   armed_flag_ = false;
-  nvtx_.unwatch();  // there is one window
   nvtx_.stop();
   open_file();  // before rows come
   cupti_.stop();
@@ -120,7 +120,19 @@ void Recorder::disarm() {
   window_.steady_from_ns = keep_from == kNotYet ? 0 : std::max(keep_from, window_.armed_ns);
   window_.disarmed_ns = monotonic_ns();
   out_.add(window_);
+  follow_steps();
   if (out_.is_open()) out_.flush();
+}
+
+// Behind the window, which is the only one, steps are watched for a while to compare with.
+void Recorder::follow_steps() {
+  step_clock_.end_warm_up(keep_from_ns_);
+  step_clock_.follow();
+  if (!done_once_) return;
+  step_clock_.take([this](const StepRow& r) { out_.add(r); });
+  if (!step_clock_.has_enough()) return;
+  nvtx_.unwatch();
+  nvtx_.stop();
 }
 
 void Recorder::cuda_is_here() {
@@ -139,6 +151,8 @@ void Recorder::start_cupti() {
 
 void Recorder::on_step(uint64_t nth, int64_t now_ns) {
   const auto n = static_cast<int64_t>(nth);
+  step_clock_.begin(nth, now_ns, armed_flag_);
+  if (options_.first_step < 0) return;
   if (n > options_.last_step) {
     if (!steps_over_.exchange(true)) wake();
   } else if (n >= options_.first_step - kWarmUpSteps && !steps_wanted_.exchange(true)) {
@@ -177,6 +191,7 @@ void Recorder::work(int64_t now_ns) {
   nvtx_.take_ranges(out_);
   cupti_.take_full_buffers();
   if (cupti_.overloaded()) disarm();
+  if (nvtx_.is_watching()) follow_steps();
   if (now_ns - last_second_ns_ >= kSecond) each_second(now_ns);
 }
 
@@ -226,6 +241,7 @@ void Recorder::write_end() {
   cupti_.set_keep_from(keep_from_ns_);
   nvtx_.set_keep_from(keep_from_ns_);
   disarm();
+  follow_steps();
   out_.lose(LossSource::names_full, names_.refused());
   footer.writer_cpu_ns = static_cast<uint64_t>(thread_cpu_ns());
   if (out_.is_open()) out_.finish(footer);

@@ -15,6 +15,7 @@
 #include "collector/cupti_source.h"
 #include "collector/nvtx_source.h"
 #include "collector/options.h"
+#include "collector/step_clock.h"
 
 namespace ws::collector {
 
@@ -36,6 +37,7 @@ class Recorder {
   void on_step(uint64_t nth, int64_t now_ns);  // in a thread of the job
   void work(int64_t now_ns);
   void follow_timers(int64_t now_ns);
+  void follow_steps();
   void each_second(int64_t now_ns);
   void write_end();
   void wake() noexcept;
@@ -50,6 +52,7 @@ class Recorder {
   Recording out_{names_};
   NvtxSource nvtx_;
   CuptiSource cupti_;
+  StepClock step_clock_;
 
   std::mutex mutex_;  // all of the below that is not atomic, and every use of out_ and cupti_
   bool armed_ = false, cuda_ = false, done_once_ = false, file_failed_ = false;

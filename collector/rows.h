@@ -75,6 +75,11 @@ struct MemoryRow {
   uint32_t device = 0;
 };
 
+struct StepRow {  // from one begin of the watched range to the next
+  int64_t begin_ns = 0, end_ns = 0;
+  bool recorded = false;
+};
+
 struct DeviceRow {
   uint32_t ordinal = 0;
   std::string name, uuid;

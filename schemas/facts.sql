@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -385,6 +385,17 @@ CREATE TABLE fact_late_cause (
   share REAL NOT NULL,              -- of all delay
   collectives INTEGER NOT NULL,     -- delayed by it
   steps INTEGER NOT NULL            -- in which it happened
+) STRICT;
+
+-- What recording cost: one row per rank that wallsight recorded.
+CREATE TABLE fact_recorder (
+  rank INTEGER NOT NULL,
+  window_ns INTEGER,                -- in which records were taken; NULL: the recording does not say
+  writer_share REAL,                -- CPU time of the recorder's thread, of the window: of one core
+  tool_share REAL,                  -- CUPTI's own work (its OVERHEAD records), of the window
+  bare_step_ns INTEGER,             -- median step outside the window; NULL: fewer than three, or no step range was watched
+  recorded_step_ns INTEGER,         -- median step inside it
+  slowdown_share REAL               -- recorded / bare - 1; NULL where one of them is
 ) STRICT;
 
 -- What was dropped, repaired, assumed or could not be seen.

@@ -24,8 +24,9 @@ namespace {
 
 struct RecordOptions {
   std::string folder = "wallsight-recording", tier = "host", delay, duration, ranks, steps;
-  std::string step_range = "iteration", cupti;
+  std::string step_range, cupti;
   int64_t max_file_mb = 4096, max_memory_mb = 96;
+  bool python = false;
 };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -46,9 +47,14 @@ void add_options(CLI::App& app, RecordOptions& o) {
                  "only these repeats of the step range, counted from 0, both included: 20:25; two "
                  "before are warm-up and left out")
       ->type_name("A:B");
-  app.add_option("--step-range", o.step_range,
-                 "name of the NVTX range that is one step, default iteration")
+  app.add_option(
+         "--step-range", o.step_range,
+         "name of the NVTX range that is one step, default iteration; named with --delay or "
+         "--duration, what recording costs a step is measured")
       ->type_name("NAME");
+  app.add_flag("--python", o.python,
+               "Python processes tell of garbage collection and of waiting for a DataLoader "
+               "(a sitecustomize in front of PYTHONPATH)");
   app.add_option("--cupti", o.cupti, "libcupti to use where the process has none loaded")
       ->type_name("FILE");
   app.add_option("--max-file-mb", o.max_file_mb,
@@ -85,15 +91,15 @@ Result<Variables> variables_of(const RecordOptions& o) {
     const auto steps = parse_steps(o.steps);
     if (!steps || steps->first < 0)
       return Error{fmt::format("--steps: expected a range like 20:25, found `{}`", o.steps)};
-    if (!o.delay.empty() || o.step_range.empty())
-      return Error{"--steps: it needs a --step-range and goes without --delay"};
+    if (!o.delay.empty()) return Error{"--steps: expected no --delay beside it, found both"};
   }
   return Variables{{"WALLSIGHT_TIER", o.tier},
                    {"WALLSIGHT_DELAY_MS", *delay},
                    {"WALLSIGHT_DURATION_MS", *duration},
                    {"WALLSIGHT_RANKS", o.ranks},
                    {"WALLSIGHT_STEPS", o.steps},
-                   {"WALLSIGHT_STEP_RANGE", o.steps.empty() ? "" : o.step_range},
+                   {"WALLSIGHT_STEP_RANGE",
+                    o.steps.empty() || !o.step_range.empty() ? o.step_range : "iteration"},
                    {"WALLSIGHT_CUPTI", o.cupti},
                    {"WALLSIGHT_MAX_FILE_MB", std::to_string(o.max_file_mb)},
                    {"WALLSIGHT_MAX_MEMORY_MB", std::to_string(o.max_memory_mb)}};
@@ -130,6 +136,19 @@ Result<void> check_free(const std::string& library) {
   return {};
 }
 
+// The folder of our sitecustomize in front of what is there.
+Result<std::string> python_path(const std::string& library) {
+  const auto folder = std::filesystem::path(library).parent_path() / "python";
+  std::error_code ec;
+  if (!std::filesystem::is_regular_file(folder / "sitecustomize.py", ec)) {
+    return Error{
+        fmt::format("{}: expected sitecustomize.py there, found none; install wallsight as a whole",
+                    folder.string())};
+  }
+  const char* before = std::getenv("PYTHONPATH");
+  return folder.string() + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+}
+
 }  // namespace
 
 int run_record(int argc, char** argv) {
@@ -154,6 +173,11 @@ int run_record(int argc, char** argv) {
   variables->emplace_back("WALLSIGHT_DIR", *folder);
   variables->emplace_back("CUDA_INJECTION64_PATH", *library);
   variables->emplace_back("NVTX_INJECTION64_PATH", *library);
+  if (o.python) {
+    const auto path = python_path(*library);
+    if (!path) return fail(kBadInput, path.error());
+    variables->emplace_back("PYTHONPATH", *path);
+  }
   for (const auto& [name, value] : *variables) {
     if (value.empty()) {
       ::unsetenv(name.c_str());

@@ -14,7 +14,7 @@
 namespace ws {
 namespace {
 
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 
 // Every table and column of the schema, as tables: a file that lost one is no fact database, and
 // what is read from it would blame the reader.

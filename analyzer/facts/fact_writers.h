@@ -33,7 +33,8 @@ Result<void> write_memory(const Database& db, const FactInput& in);  // fact_mem
 Result<void> write_what_if(const Database& db,
                            const FactInput& in);  // fact_what_if, fact_replay, fact_path
 Result<void> write_across(const Database& db, const FactInput& in);  // fact_across, fact_late_cause
-Result<void> write_notes(const Database& db, const FactInput& in);   // fact_note
+Result<void> write_recorder(const Database& db, const FactInput& in);  // fact_recorder
+Result<void> write_notes(const Database& db, const FactInput& in);     // fact_note
 
 // f(rank, device, its means) for every device in the means.
 template <class F>

@@ -20,6 +20,10 @@ void check_identity(const RankAnalysis& rank, Check& check) {
   if (!check.ok()) return;
   check.amount(rank.capture.length());
   check.amount(rank.host_steps);
+  const RecorderCost& cost = rank.recorder;
+  for (const TimeNs v :
+       {cost.window_ns, cost.tool_ns, cost.writer_cpu_ns, cost.bare_step_ns, cost.recorded_step_ns})
+    check.known_amount(v);
   for (const Note& note : rank.notes.all()) check.amount(note.count);
   for (const Communicator& c : rank.communicators) check.amount(c.size);
 }

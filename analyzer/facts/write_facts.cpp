@@ -16,7 +16,7 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     in.merge = merge_config(config_row(*options.config), recorded_config(run));
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,
                      write_kernels, write_collectives, write_idle, write_host, write_memory,
-                     write_across, write_what_if, write_notes})
+                     write_across, write_what_if, write_recorder, write_notes})
     if (auto ok = write(db, in); !ok) return ok.error();
   if (auto ok = db.exec("COMMIT"); !ok) return ok.error();
   return facts;

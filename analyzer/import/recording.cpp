@@ -19,12 +19,15 @@ namespace ws {
 namespace recording {
 namespace {
 
+constexpr TimeNs kLongest = TimeNs{1} << 52;  // 52 days
+
 struct File {  // what is known beside the rows
   Process process;
   bool has_process = false, has_footer = false;
   TimeNs clock_base_ns = 0;
   uint64_t open_ranges = 0, frames_before = 0;
   RecorderCost cost;
+  std::vector<TimeNs> bare_steps, recorded_steps;
   std::vector<Loss> losses;
   std::vector<Message> messages;
 };
@@ -55,14 +58,20 @@ void take_facts(const Chunk& c, File& file) {
   if (c.has_footer) {
     file.has_footer = true;
     file.open_ranges = c.open_ranges;
-    file.cost.writer_cpu_ns = count_of(c.writer_cpu_ns);
+    file.cost.writer_cpu_ns = std::min(count_of(c.writer_cpu_ns), kLongest);
   }
   for (const Window& w : c.windows) {
     const bool whole = w.armed_ns > 0 && w.armed_ns <= w.disarmed_ns && w.disarmed_ns < kLatest;
     const TimeNs before = std::max<TimeNs>(0, file.cost.window_ns);
-    if (whole) file.cost.window_ns = std::min(kLatest, before + w.disarmed_ns - w.armed_ns);
+    if (whole) file.cost.window_ns = std::min(kLongest, before + w.disarmed_ns - w.armed_ns);
   }
-  constexpr size_t kMost = 200;
+  constexpr size_t kMost = 200, kMostSteps = 10'000;
+  const Table& steps = c.table(kSteps);
+  for (size_t i = 0; i < steps.rows; ++i) {
+    auto& list = steps.at(3, i) != 0 ? file.recorded_steps : file.bare_steps;
+    const TimeNs took = steps.at(2, i);
+    if (took > 0 && took < kLongest && list.size() < kMostSteps) list.push_back(took);
+  }
   for (const Loss& l : c.losses) {
     const auto same = std::find_if(file.losses.begin(), file.losses.end(),
                                    [&](const Loss& known) { return known.source == l.source; });
@@ -122,7 +131,16 @@ void note_damage(const Damage& damage, bool ended, uint64_t bad_chunks, Notes& n
             damage.tail_bytes > 0 ? "the last frame is torn" : "");
 }
 
-void set_identity(const File& file, const std::string& path, Trace& trace) {
+// -1: too few to say anything.
+TimeNs median_of(std::vector<TimeNs> values) {
+  constexpr size_t kFewest = 3;
+  if (values.size() < kFewest) return -1;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void set_identity(const File& file, TimeNs tool_ns, const std::string& path, Trace& trace) {
   const Process& p = file.process;
   trace.path = path;
   trace.format = kRecordingImporter.name;
@@ -142,6 +160,9 @@ void set_identity(const File& file, const std::string& path, Trace& trace) {
   std::sort(trace.settings.begin(), trace.settings.end());
   for (const std::string& a : p.arguments) trace.arguments.push_back(to_utf8(a));
   trace.recorder = file.cost;
+  trace.recorder.tool_ns = std::min(tool_ns, kLongest);
+  trace.recorder.bare_step_ns = median_of(file.bare_steps);
+  trace.recorder.recorded_step_ns = median_of(file.recorded_steps);
   for (uint32_t i = 0; i < trace.strings.size() && trace.framework.empty(); ++i) {
     const std::string_view s = trace.strings[StringId{i}];
     if (s.substr(0, 6) == "aten::" || s.find("at::native::") != std::string_view::npos)
@@ -151,12 +172,13 @@ void set_identity(const File& file, const std::string& path, Trace& trace) {
 
 Trace finish(const File& file, Rows& rows, const std::string& path) {
   rows.finish();
+  const TimeNs tool_ns = file.process.cupti_version > 0 ? rows.overhead_ns() : -1;
   Trace& open = rows.builder.trace;
   std::stable_sort(
       open.memory.begin(), open.memory.end(),
       [](const MemoryEvent& a, const MemoryEvent& b) { return a.time_ns < b.time_ns; });
   Trace trace = rows.builder.seal();
-  set_identity(file, path, trace);
+  set_identity(file, tool_ns, path, trace);
   Notes& notes = trace.notes;
   if (trace.ops.size() == 0) notes.add(NoteCode::no_gpu_events);
   if (trace.graphs_as_a_whole) notes.add(NoteCode::graph_level_trace);

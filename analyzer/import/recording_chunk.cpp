@@ -26,6 +26,7 @@ constexpr std::string_view kColumns[] = {
     "ssuu",          // overheads
     "ssuuuuu",       // ranges
     "ssu",           // memory_changes
+    "ssu",           // steps
 };
 static_assert(std::size(kColumns) == kTablesEnd - kKernels);
 

@@ -30,6 +30,7 @@ enum TableField : uint32_t {  // of Chunk
   kOverheads,
   kRanges,
   kMemoryChanges,
+  kSteps,
   kTablesEnd
 };
 

@@ -11,6 +11,7 @@
 namespace ws::recording {
 namespace {
 
+constexpr TimeNs kMostOverhead = TimeNs{1} << 52;
 constexpr int64_t kMostDevices = 1024, kNoNumber = 0xffffffff;
 
 // A running sum that wraps instead of overflowing.
@@ -320,7 +321,8 @@ void Rows::add_overheads(const Chunk& c, Place& place) {
     range.name = builder.intern(overhead_name(t.at(3, i)));
     range.source = RangeSource::overhead;
     range.thread = builder.thread(process_, t.at(4, i) == 0 ? -1 : t.at(4, i));
-    builder.add(range, place);
+    if (builder.add(range, place) && at.end_ns > at.begin_ns)
+      overhead_ns_ = std::min(kMostOverhead, overhead_ns_ + (at.end_ns - at.begin_ns));
   }
 }
 

@@ -16,6 +16,7 @@ class Rows {
   void add(const Chunk& chunk, int64_t frame);
   // Sizes of the groups and details of the devices, known only at the end.
   void finish();
+  TimeNs overhead_ns() const { return overhead_ns_; }  // of CUPTI's own work, summed
 
   TraceBuilder builder;
 
@@ -48,6 +49,7 @@ class Rows {
   uint32_t add_collective(const Chunk& c, size_t row, std::string_view call);
 
   ProcessId process_;
+  TimeNs overhead_ns_ = 0;
   std::unordered_map<uint64_t, Name> names_;       // by id
   std::unordered_map<uint64_t, uint64_t> shapes_;  // id -> name
   std::unordered_map<uint32_t, uint32_t> graphs_;  // correlation -> graph

@@ -77,6 +77,18 @@ Result<void> read_throughput(const Database& db, Report& report) {
                   });
 }
 
+Result<void> read_recorder(const Database& db, Report& report) {
+  return each_row(db,
+                  "SELECT rank, writer_share, tool_share, slowdown_share, bare_step_ns, "
+                  "recorded_step_ns FROM fact_recorder WHERE window_ns IS NOT NULL ORDER BY "
+                  "coalesce(slowdown_share, -1) DESC, coalesce(writer_share, 0) DESC, rank LIMIT 1",
+                  [&](const Statement& s) {
+                    report.run.recorder =
+                        ReportRecorder{s.int64(0),       maybe_real(s, 1), maybe_real(s, 2),
+                                       maybe_real(s, 3), s.maybe_int64(4), s.maybe_int64(5)};
+                  });
+}
+
 Result<void> read_sources(const Database& db, Report& report) {
   return each_row(
       db, "SELECT path, format, tool_version, rank FROM fact_source ORDER BY rank, path, rowid",
@@ -131,6 +143,7 @@ Result<void> read_run(const Database& db, Report& report) {
   if (!ok) return ok;
   if (ok = read_config(db, report); !ok) return ok;
   if (ok = read_throughput(db, report); !ok) return ok;
+  if (ok = read_recorder(db, report); !ok) return ok;
   return read_sources(db, report);
 }
 

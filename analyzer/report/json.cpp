@@ -41,6 +41,15 @@ Json throughput_json(const ReportThroughput& t) {
           {"mfu", maybe(t.mfu)}};
 }
 
+Json recorder_json(const ReportRecorder& r) {
+  return {{"rank", r.rank},
+          {"writer_share", maybe(r.writer_share)},
+          {"tool_share", maybe(r.tool_share)},
+          {"slowdown_share", maybe(r.slowdown_share)},
+          {"bare_step_ns", maybe(r.bare_step_ns)},
+          {"recorded_step_ns", maybe(r.recorded_step_ns)}};
+}
+
 Json run_json(const ReportRun& r) {
   Json sources = Json::array();
   for (const ReportSource& s : r.sources) {
@@ -67,6 +76,7 @@ Json run_json(const ReportRun& r) {
                 {"aligned", r.clocks_aligned},
                 {"max_error_ns", maybe(r.clock_max_error_ns)}}}};
   if (r.throughput) out["throughput"] = throughput_json(*r.throughput);  // with --config only
+  if (r.recorder) out["recorder"] = recorder_json(*r.recorder);          // own recordings only
   return out;
 }
 

@@ -135,6 +135,8 @@ void print_notes(const Report& report, std::ostream& out) {
     if (!n.advice.empty()) out << "; do: " << escape_markdown(n.advice);
     out << "\n";
   }
+  if (const auto line = recorder_line(report))
+    out << "- recording: " << escape_markdown(*line) << "\n";
   for (const std::string& line : assumption_lines(report))
     out << "- assumed: " << escape_markdown(line) << "\n";
 }

@@ -29,6 +29,13 @@ struct ReportThroughput {
   std::optional<std::string> peak_precision;
 };
 
+// What our own recorder cost, of the rank where it cost most.
+struct ReportRecorder {
+  int64_t rank = 0;
+  std::optional<double> writer_share, tool_share, slowdown_share;
+  std::optional<int64_t> bare_step_ns, recorded_step_ns;
+};
+
 struct ReportRun {
   std::string id, tool_version;
   std::vector<ReportSource> sources;
@@ -40,6 +47,7 @@ struct ReportRun {
   std::optional<int64_t> clock_max_error_ns;
   std::vector<std::pair<std::string, std::string>> config;  // what is known of it
   std::optional<ReportThroughput> throughput;
+  std::optional<ReportRecorder> recorder;
 };
 
 struct ReportStep {

@@ -139,6 +139,25 @@ std::string price_sentence(const Report& report) {
   return "";
 }
 
+std::optional<std::string> recorder_line(const Report& report) {
+  if (!report.run.recorder) return std::nullopt;
+  const ReportRecorder& r = *report.run.recorder;
+  std::vector<std::string> parts;
+  if (r.slowdown_share)
+    parts.push_back(fmt::format("steps took {} while recorded and {} while not ({}{})",
+                                duration_text(*r.recorded_step_ns), duration_text(*r.bare_step_ns),
+                                *r.slowdown_share < 0 ? "" : "+", percent_text(*r.slowdown_share)));
+  if (r.writer_share)
+    parts.push_back(
+        fmt::format("the recorder's thread used {} of a core", percent_text(*r.writer_share)));
+  if (r.tool_share)
+    parts.push_back(fmt::format("CUPTI worked for {} of the time", percent_text(*r.tool_share)));
+  if (parts.empty()) return std::nullopt;
+  std::string out = fmt::format("{}", fmt::join(parts, "; "));
+  if (report.run.rank_count > 1) out += fmt::format(" (rank {}, the most)", r.rank);
+  return out;
+}
+
 std::vector<std::string> assumption_lines(const Report& report) {
   std::vector<std::string> out;
   std::string line;

@@ -1,5 +1,6 @@
 #pragma once
 // The detail tables of a report, as cells of text: made once, printed by text and Markdown alike.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit);
 std::string price_sentence(const Report& report);  // "" without a price
 // Steps left out, configuration, constants.
 std::vector<std::string> assumption_lines(const Report& report);
+// What our own recorder cost; nullopt: another tool recorded.
+std::optional<std::string> recorder_line(const Report& report);
 std::string note_line(const ReportNote& note);  // text, count, first place
 // The setting of one framework with its note.
 std::string action_text(const ReportFinding::Line& line);

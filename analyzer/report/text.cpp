@@ -187,6 +187,8 @@ void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
         escape_text(note_line(n)));
     if (!n.advice.empty()) out << hanging(std::string(13, ' ') + "do: ", escape_text(n.advice));
   }
+  if (const auto line = recorder_line(report))
+    out << hanging("  " + pad_right("recording", 11), escape_text(*line));
   for (const std::string& line : assumptions)
     out << hanging("  " + pad_right("assumed", 11), escape_text(line));
 }

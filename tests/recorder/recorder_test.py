@@ -7,8 +7,10 @@ RECORDER_KILLS sets the number of kill tests (6).
 import sys
 import unittest
 
+from cost import *  # noqa: F401,F403
 from job import *  # noqa: F401,F403
 from library import *  # noqa: F401,F403
+from python_hook import *  # noqa: F401,F403
 from same_answer import *  # noqa: F401,F403
 from segments import *  # noqa: F401,F403
 from trouble import *  # noqa: F401,F403

@@ -5,6 +5,7 @@
 //   workload loop STEPS [WAY]   steps in real time; 0: for ever. At the end it leaves by WAY:
 //                               return exit _exit abort kill raise fork thread
 //   workload nvtx STEPS         ranges only, CUDA is never touched
+// WORKLOAD_SLOW_WHEN_RECORDED: a step of the loop takes 1 ms more while CUPTI has a subscriber.
 // WALLSIGHT_CUPTI is the simulator, as for the recorder; WORKLOAD_SIMULATOR another file of it.
 // Prints the number of steps at the end.
 #include <dlfcn.h>
@@ -54,6 +55,7 @@ struct Gpu {
   decltype(cuptisim_overhead)* overhead;
   decltype(cuptisim_graph)* graph;
   decltype(cuptisim_memory)* memory;
+  decltype(cuptisim_subscribed)* subscribed;
 };
 
 Gpu initialise_cuda() {
@@ -73,7 +75,8 @@ Gpu initialise_cuda() {
           symbol<decltype(cuptisim_sync)>(sim, "cuptisim_sync"),
           symbol<decltype(cuptisim_overhead)>(sim, "cuptisim_overhead"),
           symbol<decltype(cuptisim_graph)>(sim, "cuptisim_graph"),
-          symbol<decltype(cuptisim_memory)>(sim, "cuptisim_memory")};
+          symbol<decltype(cuptisim_memory)>(sim, "cuptisim_memory"),
+          symbol<decltype(cuptisim_subscribed)>(sim, "cuptisim_subscribed")};
 }
 
 ws::test::NvtxClient& nvtx() {
@@ -282,6 +285,8 @@ void step(const Gpu& gpu, uint32_t n) {
     gpu.kernel(&k);
     ::usleep(30);
   }
+  static const bool slow = std::getenv("WORKLOAD_SLOW_WHEN_RECORDED") != nullptr;
+  if (slow && gpu.subscribed() != 0) ::usleep(1'000);
   nvtx().pop();
 }
 

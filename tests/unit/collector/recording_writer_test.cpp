@@ -110,6 +110,7 @@ TEST_CASE("every table and list comes back as it was given") {
   range.kind = RangeKind::start_end;
   r.add(range, &collective);
   r.add(MemoryRow{700, -4096, 1});
+  r.add(StepRow{800, 1'800, true});
   r.add(DeviceRow{1, "NVIDIA H100", "aa-bb", 80ull << 30, 132, 9, 0});
   r.add(ThreadRow{77, names.id_of("main")});
   r.add(WindowRow{10, 20, 15, Tier::host});
@@ -163,6 +164,8 @@ TEST_CASE("every table and list comes back as it was given") {
   CHECK(c.ranges().collectives(0).bytes() == 1 << 20);
   CHECK(c.ranges().collectives(0).peer() == -1);
   CHECK(c.memory_changes().bytes(0) == -4096);
+  CHECK(c.steps().duration(0) == 1'000);
+  CHECK(c.steps().recorded(0) == 1);
   CHECK(c.devices(0).memory_bytes() == 80ull << 30);
   CHECK(c.threads(0).tid() == 77);
   CHECK(c.windows(0).tier() == pb::HOST);
@@ -170,9 +173,9 @@ TEST_CASE("every table and list comes back as it was given") {
   CHECK(c.losses(0).count() == 7);
   CHECK(c.messages(0).topic() == pb::CUPTI_BUSY);
   CHECK(chunks[1].kernels().begin_delta_size() == 1);
-  CHECK(chunks[2].footer().rows() == 13);
+  CHECK(chunks[2].footer().rows() == 14);
   CHECK(chunks[2].footer().open_ranges() == 2);
-  CHECK(r.rows_written() == 13);
+  CHECK(r.rows_written() == 14);
   struct stat st {};
   REQUIRE(::stat(path.c_str(), &st) == 0);
   CHECK((st.st_mode & 0777) == 0600);

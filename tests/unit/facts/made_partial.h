@@ -112,6 +112,8 @@ inline RankAnalysis meeting_rank(int32_t number, TimeNs late_ns) {
   out.config.deepep = true;
   out.config.precisions = {"bf16", "fp8"};
   out.config.settings = {{"NCCL_ALGO", "Ring"}};
+  out.config.arguments = {"python", "train.py"};
+  out.recorder = {10 * kStepNs, 5'000, 7'000, kStepNs - 100, kStepNs};
   out.notes.add(NoteCode::junk_event, "event 3", 2, "odd");
   out.replay = replay(out.devices.front());
   out.replay->rank = number;

@@ -148,6 +148,8 @@ TEST_CASE("partial damage: every row that is named has to be there") {
       {"a rank that is out of range", [](auto& r) { r.rank = -1; }},
       {"a clock that is out of range", [](auto& r) { r.clock_base_ns = INT64_MIN; }},
       {"a clock without a resolution", [](auto& r) { r.tick_ns = 0; }},
+      {"an amount that is out of range", [](auto& r) { r.recorder.window_ns = -2; }},
+      {"an amount that is out of range", [](auto& r) { r.recorder.tool_ns = INT64_MAX; }},
       {"an amount that is out of range",
        [](auto& r) {
          r.capture = {10, 0};

@@ -256,6 +256,23 @@ TEST_CASE("facts: without device records everything is zero or NULL, and steps a
   CHECK(value(*facts, "SELECT sum(share) FROM fact_leaf") == "0.0");
 }
 
+TEST_CASE("facts: what recording cost, for the ranks that say it") {
+  RunAnalysis run = made_run();
+  run.ranks[0].recorder = {1'000'000, 2'000, 30'000, 400, 500};
+  const auto facts = write_facts(run, platforms());
+  REQUIRE(facts);
+  CHECK(value(*facts, "SELECT count(*) FROM fact_recorder") == "1");
+  CHECK(value(*facts, "SELECT window_ns FROM fact_recorder WHERE rank = 0") == "1000000");
+  CHECK(value(*facts, "SELECT tool_share FROM fact_recorder") == "0.002");
+  CHECK(value(*facts, "SELECT writer_share FROM fact_recorder") == "0.03");
+  CHECK(value(*facts, "SELECT slowdown_share FROM fact_recorder") == "0.25");
+  run.ranks[0].recorder = {-1, 0, 30'000, -1, 500};
+  const auto less = write_facts(run, platforms());
+  CHECK(value(*less, "SELECT count(*) FROM fact_recorder WHERE window_ns IS NULL") == "1");
+  CHECK(value(*less, "SELECT writer_share FROM fact_recorder") == "NULL");
+  CHECK(value(*less, "SELECT slowdown_share FROM fact_recorder") == "NULL");
+}
+
 TEST_CASE("facts: the id follows from names, times and sizes; host names stay out") {
   const auto id = [](const RunAnalysis& run) {
     const auto facts = write_facts(run, platforms());

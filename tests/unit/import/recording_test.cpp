@@ -257,3 +257,32 @@ TEST_CASE("a frame of another version is refused with a sentence") {
             ": expected a recording of format version 1, found version 2; analyze it with the "
             "wallsight that recorded it");
 }
+
+TEST_CASE("what recording cost: windows, CUPTI's own work, the writer, steps with it and without") {
+  RecordingFile f(some_process());
+  f.out.add(wc::WindowRow{1'000, 11'000, 0, wc::Tier::host});
+  f.out.add(wc::WindowRow{20'000, 20'500, 0, wc::Tier::host});
+  f.out.add(wc::WindowRow{30'000, 0, 0, wc::Tier::host});  // still open
+  f.out.add(wc::OverheadRow{2'000, 2'300, 1u << 16, 0});
+  f.out.add(wc::OverheadRow{4'000, 4'100, 2u << 16, 7});
+  for (const int64_t took : {100, 900, 110}) f.out.add(wc::StepRow{5'000, 5'000 + took, false});
+  for (const int64_t took : {130, 120, 140, 90}) f.out.add(wc::StepRow{9'000, 9'000 + took, true});
+  f.out.finish({0, 77, 0});
+  const Trace t = read_one(f.path());
+  CHECK(t.recorder.window_ns == 10'500);
+  CHECK(t.recorder.tool_ns == 400);
+  CHECK(t.recorder.writer_cpu_ns == 77);
+  CHECK(t.recorder.bare_step_ns == 110);
+  CHECK(t.recorder.recorded_step_ns == 130);
+
+  RecordingFile little;
+  little.out.add(wc::StepRow{1, 5, true});
+  little.out.add(wc::StepRow{5, 9, true});
+  little.out.flush();  // and the process dies
+  const Trace u = read_one(little.path());
+  CHECK(u.recorder.window_ns == -1);
+  CHECK(u.recorder.tool_ns == -1);
+  CHECK(u.recorder.writer_cpu_ns == -1);
+  CHECK(u.recorder.bare_step_ns == -1);
+  CHECK(u.recorder.recorded_step_ns == -1);
+}
