@@ -59,7 +59,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   const auto what_ifs = read_what_ifs(facts);
   if (!what_ifs) return what_ifs.error();
   const std::string version = framework_version(facts);
-  const auto in_use = flags_in_use(facts, rules.flag_table);
+  const Settings in_use = settings_in_use(facts, rules.flag_table);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
   findings.reserve(rules.rules.size());
@@ -70,7 +70,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
     findings.push_back(std::move(*finding));
   }
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
-  drop_flags_in_use(ordered, in_use);
+  drop_settings_in_use(ordered, in_use);
   spell_for_version(ordered, rules.flag_table, version);
   return ordered;
 }

@@ -46,9 +46,11 @@ class CaseReader {
     const std::string base = fmt::format("/{}", index);
     if (!o.is_object()) return fail(base, "expected an object, found something else");
     for (const auto& [key, value] : o.items()) {
-      if (key != "name" && key != "facts" && key != "expect" && key != "evidence")
+      static constexpr std::string_view kKeys[] = {"name",     "facts", "expect",
+                                                   "evidence", "says",  "says_not"};
+      if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys))
         return fail(base,
-                    fmt::format("expected name facts expect evidence, found `{}`", shown(key)));
+                    fmt::format("expected {}, found `{}`", fmt::join(kKeys, " "), shown(key)));
     }
     RuleCase out;
     if (!o.contains("name") || !o["name"].is_string())
@@ -66,6 +68,14 @@ class CaseReader {
       auto value = value_of(v);
       if (!value) return fail(base + "/evidence", value.error().message);
       out.evidence.emplace_back(expression, std::move(*value));
+    }
+    for (auto [key, words] : {std::pair("says", &out.says), std::pair("says_not", &out.says_not)}) {
+      const json list = o.value(key, json::array());
+      const bool texts =
+          list.is_array() &&
+          std::all_of(list.begin(), list.end(), [](const json& w) { return w.is_string(); });
+      if (!texts) return fail(base + "/" + key, "expected a list of texts, found something else");
+      *words = list.get<std::vector<std::string>>();
     }
     return out;
   }
@@ -237,6 +247,17 @@ std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const s
                        it == finding->evidence.end() ? "none" : it->value)});
     }
   }
+  const auto said = [&](const std::string& words) {
+    return std::any_of(finding->actions.begin(), finding->actions.end(), [&](const Action& a) {
+      return fmt::format("{} {} {}", a.set, a.to, a.note).find(words) != std::string::npos;
+    });
+  };
+  for (const std::string& words : rule_case.says)
+    if (!said(words))
+      problems.push_back({fmt::format("{}: expected an action with `{}`, found none", at, words)});
+  for (const std::string& words : rule_case.says_not)
+    if (said(words))
+      problems.push_back({fmt::format("{}: expected no action with `{}`, found one", at, words)});
   return problems;
 }
 

@@ -26,6 +26,7 @@ struct RuleCase {
   std::vector<FactRow> rows;
   FindingStatus expect = FindingStatus::no;
   std::vector<std::pair<std::string, FactValue>> evidence;  // expression -> value
+  std::vector<std::string> says, says_not;  // words that some action has, that none has
 };
 
 // Unknown tables, columns and values outside a column's set are refused.

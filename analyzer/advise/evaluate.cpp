@@ -40,6 +40,7 @@ std::string query_text(const Rule& rule, const std::vector<NullProbe>& probes) {
   expressions.insert(expressions.end(), rule.evidence.begin(), rule.evidence.end());
   expressions.push_back(rule.gain ? rule.gain->lo_share : "NULL");
   expressions.push_back(rule.gain ? rule.gain->hi_share : "NULL");
+  for (const RuleAction& a : rule.actions) expressions.push_back(a.when.empty() ? "1" : a.when);
   for (const NullProbe& p : probes) expressions.push_back(p.sql);
   return select_sql(expressions, rule.from);
 }
@@ -71,6 +72,7 @@ std::optional<double> share_value(const Statement& row, int column) {
 struct Row {
   std::vector<ClauseValue> clauses;
   std::vector<EvidenceValue> evidence;
+  std::vector<bool> offered;  // by action
   std::optional<double> lo, hi;
   int failed = 0, unknown = 0;
 
@@ -111,6 +113,8 @@ Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>&
   row.lo = share_value(s, column++);
   row.hi = share_value(s, column++);
   if (row.lo && row.hi) row.lo = std::min(*row.lo, *row.hi);
+  for (size_t i = 0; i < rule.actions.size(); ++i, ++column)
+    row.offered.push_back(s.is_null(column) || s.real(column) != 0);
   for (const NullProbe& p : probes) {
     ClauseValue& clause = row.clauses[p.clause];
     if (s.int64(column++) != 0 && !clause.holds) clause.missing_facts.push_back(p.fact);
@@ -129,6 +133,7 @@ Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   }
   for (const Clause& c : rule.when) row.clauses.push_back({c.sql, std::nullopt, empty});
   for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
+  row.offered.assign(rule.actions.size(), true);
   row.unknown = static_cast<int>(rule.when.size());
   return row;
 }
@@ -157,9 +162,12 @@ Finding finding_of(const Rule& rule, Row row) {
   f.gain_lo_share = row.lo;
   f.gain_hi_share = row.hi;
   f.gain_basis = rule.gain ? rule.gain->basis : "";
-  for (const Action& a : rule.actions)
+  for (size_t i = 0; i < rule.actions.size(); ++i) {
+    const RuleAction& a = rule.actions[i];
+    if (!row.offered[i]) continue;
     f.actions.push_back({a.framework, filled(a.set, f.evidence), filled(a.to, f.evidence),
                          filled(a.note, f.evidence)});
+  }
   f.why = filled(rule.why, f.evidence);
   f.kind = rule.kind;
   f.safety = rule.safety;

@@ -131,11 +131,15 @@ void read_actions(ShapeReader& in, const json& o, Rule& rule) {
       in.problem(base, fmt::format("expected an object, found {}", a.type_name()));
       continue;
     }
-    in.keys(a, base, {"framework", "set", "to", "note"});
-    rule.actions.push_back({in.choice(a, base, "framework", kFrameworks, true),
-                            in.text(a, base, "set", 1), in.text(a, base, "to", 0),
-                            in.text(a, base, "note", 0)});
+    in.keys(a, base, {"framework", "set", "to", "note", "when"});
+    rule.actions.push_back(
+        {{in.choice(a, base, "framework", kFrameworks, true), in.text(a, base, "set", 1),
+          in.text(a, base, "to", 0), in.text(a, base, "note", 0)},
+         in.text(a, base, "when", 0)});
   }
+  if (!rule.actions.empty() && std::all_of(rule.actions.begin(), rule.actions.end(),
+                                           [](const RuleAction& a) { return !a.when.empty(); }))
+    in.problem("/actions", "expected one without `when`, so that there is always something to do");
 }
 
 std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o) {

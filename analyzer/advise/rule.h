@@ -26,6 +26,12 @@ struct Clause {
   std::vector<TableColumn> reads;  // told by SQLite when the rule was checked
 };
 
+// An action and the SQL expression that says for which runs; "": for all. It is left out only where
+// that is known not to hold.
+struct RuleAction : Action {
+  std::string when;
+};
+
 struct GainRule {
   std::string lo_share, hi_share;  // SQL expressions
   std::string basis;
@@ -47,7 +53,7 @@ struct Rule {
   std::vector<TableRef> from;
   std::vector<Clause> when;
   std::vector<std::string> evidence;
-  std::vector<Action> actions;
+  std::vector<RuleAction> actions;
   std::optional<GainRule> gain;
   std::string why, safety, since;
   std::string kind;     // "" or of error silent advice: a framework stops, ignores it, or would run

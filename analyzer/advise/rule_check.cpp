@@ -101,6 +101,9 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
   }
   for (size_t i = 0; i < rule.evidence.size(); ++i)
     expression.run(rule.evidence[i], fmt::format("{}: /evidence/{}", place, i));
+  for (size_t i = 0; i < rule.actions.size(); ++i)
+    if (!rule.actions[i].when.empty())
+      expression.run(rule.actions[i].when, fmt::format("{}: /actions/{}/when", place, i));
   check_marks(rule, place, problems);
   if (!rule.gain) return;
   expression.run(rule.gain->lo_share, place + ": /gain/lo_share");

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cinttypes>
 
 #include "advise/json_text.h"
+#include "base/text.h"
 
 namespace ws {
 namespace {
@@ -60,6 +63,26 @@ bool is_older(const std::string& version, const std::string& than) {
   return std::pair(a_major, a_minor) < std::pair(b_major, b_minor);
 }
 
+namespace {
+
+// The names go into SQL: they must be columns.
+Result<void> check_columns(const FlagTable& table, const std::string& path) {
+  std::vector<std::string> names;
+  for (const FlagTable::InUse& u : table.in_use) names.push_back(u.column);
+  for (const auto& [variable, column] : table.variables) names.push_back(column);
+  const std::vector<FactColumn> columns = facts_columns();
+  for (const std::string& name : names) {
+    if (std::none_of(columns.begin(), columns.end(), [&](const FactColumn& c) {
+          return c.table == "fact_config" && c.column == name;
+        }))
+      return Error{fmt::format("{}: expected a column of fact_config, found `{}`", path,
+                               shorten(one_line(to_utf8(name)), 60))};
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<FlagTable> load_spellings(const std::string& path) {
   const auto text = read_small_file(path, kCaseFileLimit);
   if (!text) return text.error();
@@ -67,8 +90,15 @@ Result<FlagTable> load_spellings(const std::string& path) {
   if (!file) return file.error();
   try {
     FlagTable out;
-    for (const auto& [flag, column] : file->at("in_use").items())
-      out.in_use.emplace_back(flag, column.get<std::string>());
+    for (const auto& [words, says] : file->at("in_use").items()) {
+      const auto told = says.get<std::string>();
+      const size_t at = told.find('=');
+      out.in_use.push_back({words, told.substr(0, at),
+                            at == std::string::npos ? std::string("1") : told.substr(at + 1)});
+    }
+    for (const auto& [name, column] : file->at("variables").items())
+      out.variables.emplace_back(name, column.get<std::string>());
+    if (auto ok = check_columns(out, path); !ok) return ok.error();
     for (const auto& row : file->at("flags"))
       out.flags.push_back({row.at("flag").get<std::string>(), row.at("since").get<std::string>(),
                            row.at("before").get<std::string>()});
@@ -81,25 +111,82 @@ Result<FlagTable> load_spellings(const std::string& path) {
   }
 }
 
-std::vector<std::string> flags_in_use(const FactDb& facts, const FlagTable& table) {
-  std::vector<std::string> out;
-  for (const auto& [flag, column] : table.in_use) {
+Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
+  Settings out;
+  const auto config = [&](const std::string& column) {
     auto row = facts.db().prepare("SELECT " + column + " FROM fact_config");
-    if (row && row->step() && !row->is_null(0) && row->int64(0) == 1) out.push_back(flag);
+    return row && row->step() && !row->is_null(0) ? std::string(row->text(0)) : std::string();
+  };
+  for (const FlagTable::InUse& u : table.in_use) {
+    if (config(u.column) != u.value) continue;
+    out.words.push_back(u.words);
+    if (u.value == "1") out.keys.push_back(u.column);
   }
+  for (const auto& [name, column] : table.variables)
+    if (const std::string value = config(column); !value.empty())
+      out.variables.emplace_back(name, std::atoll(value.c_str()));
   return out;
 }
 
-void drop_flags_in_use(std::vector<Finding>& findings, const std::vector<std::string>& in_use) {
+namespace {
+
+// "8 to 32", "8 or more", "1 on Hopper": does the value satisfy it?
+bool satisfies(int64_t value, const std::string& wanted) {
+  int64_t lo = 0, hi = 0;
+  char more[8] = "";
+  const int n = std::sscanf(wanted.c_str(), "%" SCNd64 " to %" SCNd64, &lo, &hi);
+  if (n < 1) return false;
+  if (n == 2) return value >= lo && value <= hi;
+  std::sscanf(wanted.c_str(), "%*d %2s", more);
+  return std::string_view(more) == "or" ? value >= lo : value == lo;
+}
+
+bool variable_in_use(const Action& a, const Settings& in_use) {
+  const auto& words = in_use.words;
+  if (std::find(words.begin(), words.end(), a.set + "=" + a.to) != words.end()) return true;
+  return std::any_of(in_use.variables.begin(), in_use.variables.end(),
+                     [&](const auto& v) { return v.first == a.set && satisfies(v.second, a.to); });
+}
+
+// "cfg.ddp.a / b" set to True without what is True already; the first name keeps the path.
+std::string keys_left(const Action& a, const Settings& in_use) {
+  if (a.to != "True") return a.set;
+  std::string path, out;
+  bool any = false;
+  for (size_t at = 0; at != std::string::npos;) {
+    const size_t end = a.set.find(" / ", at);
+    std::string key = a.set.substr(at, end == std::string::npos ? end : end - at);
+    at = end == std::string::npos ? end : end + 3;
+    const size_t dot = key.rfind('.');
+    if (dot != std::string::npos) {
+      path = key.substr(0, dot + 1);
+      key.erase(0, dot + 1);
+    }
+    if (std::count(in_use.keys.begin(), in_use.keys.end(), key) > 0) {
+      any = true;
+      continue;
+    }
+    out += (out.empty() ? "" : " / ") + path + key;
+  }
+  return any ? out : a.set;
+}
+
+}  // namespace
+
+void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use) {
   for (Finding& f : findings) {
     if (!f.kind.empty()) continue;  // what is said of the configuration itself
-    for (Action& a : f.actions) {
-      if (a.framework != "megatron_lm") continue;
-      std::string left = a.set;
-      for (const std::string& flag : in_use) cut_word(left, flag);
-      if (left.empty() && a.to.empty()) left = "set already: " + a.set;
-      a.set = left;
+    std::vector<Action> left;
+    for (Action a : f.actions) {
+      std::string set = a.set;
+      if (a.framework == "env" && variable_in_use(a, in_use)) continue;
+      if (a.framework == "megatron_bridge") set = keys_left(a, in_use);
+      if (a.framework == "megatron_lm")
+        for (const std::string& words : in_use.words) cut_word(set, words);
+      a.set = set.empty() && (a.to.empty() || a.to == "True") ? "set already: " + a.set : set;
+      left.push_back(std::move(a));
     }
+    if (!left.empty()) f.actions = std::move(left);
   }
 }
 

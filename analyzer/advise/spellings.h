@@ -15,16 +15,27 @@ struct FlagSpelling {
 
 struct FlagTable {
   std::vector<FlagSpelling> flags;
-  std::vector<std::pair<std::string, std::string>> in_use;  // bare flag, column of fact_config
+  // Words of an action and the column of fact_config with the value that says so: "--a", "a", "1".
+  struct InUse {
+    std::string words, column, value;
+  };
+  std::vector<InUse> in_use;
+  std::vector<std::pair<std::string, std::string>> variables;  // of the environment, and the column
+};
+
+// What the run has already.
+struct Settings {
+  std::vector<std::string> words;                          // "--a", "NAME=value"
+  std::vector<std::string> keys;                           // columns that are 1
+  std::vector<std::pair<std::string, int64_t>> variables;  // of the environment
 };
 
 Result<FlagTable> load_spellings(const std::string& path);
 
 // Takes out of the actions what the run has already; where nothing is left the action says so.
-void drop_flags_in_use(std::vector<Finding>& findings, const std::vector<std::string>& in_use);
+void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use);
 
-// Flags of the table whose column is 1.
-std::vector<std::string> flags_in_use(const FactDb& facts, const FlagTable& table);
+Settings settings_in_use(const FactDb& facts, const FlagTable& table);
 
 // Actions for Megatron-LM in the spelling of `version` ("0.16"). "": not known, then the note says
 // from which release on and what stood there before.

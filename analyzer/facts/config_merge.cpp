@@ -84,7 +84,7 @@ class Merger {
     const std::string asked = type == "flex" ? backend : type;
     const std::string seen = seen_type == "flex" ? seen_backend : seen_type;
     out_.row["moe_token_dispatcher_type"] = seen_type;
-    out_.row.erase("moe_flex_dispatcher_backend");
+    if (type == "flex") out_.row.erase("moe_flex_dispatcher_backend");
     if (!seen_backend.empty()) out_.row["moe_flex_dispatcher_backend"] = seen_backend;
     if (asked.empty() || asked == seen) return;
     out_.row["dispatcher_asked"] = asked;

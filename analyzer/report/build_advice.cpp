@@ -125,9 +125,19 @@ std::string setting_words(const Action& a) {
   return a.set + ": " + a.to;
 }
 
-std::vector<ReportFinding::Line> action_lines(const Finding& f) {
+// Where the configuration tells the framework, the settings of others are of no use; a finding
+// that has nothing for it keeps them all.
+std::vector<Action> actions_for(const std::vector<Action>& actions, const std::string& framework) {
+  std::vector<Action> own;
+  for (const Action& a : actions) {
+    if (a.framework == framework || a.framework == "any" || a.framework == "env") own.push_back(a);
+  }
+  return framework.empty() || own.empty() ? actions : own;
+}
+
+std::vector<ReportFinding::Line> action_lines(const std::vector<Action>& actions) {
   std::vector<ReportFinding::Line> out;
-  for (const Action& a : f.actions) {
+  for (const Action& a : actions) {
     const std::string name(phrase_of_framework(a.framework));
     const std::string text = setting_words(a);
     if (!out.empty() && out.back().framework == name && out.back().note.empty()) {
@@ -150,8 +160,14 @@ std::vector<std::string> missing_facts(const Finding& f) {
   return out;
 }
 
-ReportFinding worded(const Finding& f) {
-  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, action_lines(f)};
+ReportFinding worded(const Finding& f, const std::string& framework) {
+  ReportFinding out{f,
+                    {},
+                    because_words(f),
+                    gain_words(f),
+                    {},
+                    {},
+                    action_lines(actions_for(f.actions, framework))};
   if (f.status == FindingStatus::unknown) out.missing_facts = missing_facts(f);
   return out;
 }
@@ -180,9 +196,14 @@ std::string reason_of(const std::string& words) { return words.substr(words.rfin
 }  // namespace
 
 void add_findings(const std::vector<Finding>& findings, Report& report) {
+  std::string framework;
+  for (const auto& [key, value] : report.run.config)
+    if (key == "framework") framework = value;
   for (const FindingStatus wanted : {FindingStatus::fires, FindingStatus::unknown}) {
     for (const Finding& f : findings) {
-      if (f.status == wanted) report.findings.push_back(worded(f));
+      // What a configuration does not say is no fault of it; `explain` tells.
+      if (f.status == FindingStatus::unknown && !f.kind.empty()) continue;
+      if (f.status == wanted) report.findings.push_back(worded(f, framework));
     }
   }
   std::map<std::string, std::string> title_of;  // rules that fire and stand earlier

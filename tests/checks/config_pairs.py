@@ -107,7 +107,7 @@ def check_in_use(scratch, faults):
     table = json.load(open(os.path.join(HERE, "..", "..", "rules", "frameworks.json")))["in_use"]
     path = os.path.join(scratch, "all.json")
     with open(path, "w") as f:
-        json.dump(dict({"framework": "megatron_lm", "ep": 4}, **{column: True for column in table.values()}), f)
+        json.dump(dict({"framework": "megatron_lm", "ep": 4}, **{column.split("=")[0]: column.split("=")[1] if "=" in column else True for column in table.values()}), f)
     for story in sorted(os.listdir(SAMPLES)):
         inputs = sorted(glob.glob(os.path.join(SAMPLES, story, "*.json.gz")))
         report = analyze(inputs, path)[0] if inputs else {"findings": []}

@@ -272,6 +272,29 @@ TEST_CASE("gains are in order and inside the step wherever a rule fires") {
   }
 }
 
+TEST_CASE("every condition of an action holds in a case where the rule fires, and fails in one") {
+  for (const Rule& rule : catalogue().rules) {
+    const auto cases = cases_of(rule);
+    for (const RuleAction& action : rule.actions) {
+      if (action.when.empty()) continue;
+      Rule raw = rule;
+      raw.evidence = {action.when};
+      bool kept = false, left_out = false;
+      for (const RuleCase& c : cases) {
+        if (c.expect != FindingStatus::fires) continue;
+        const auto facts = case_facts(c);
+        REQUIRE(facts);
+        const auto f = evaluate(RuleSandbox(*facts), raw);
+        REQUIRE(f);
+        (f->evidence[0].number.value_or(1) != 0 ? kept : left_out) = true;
+      }
+      INFO(rule.id << ": " << action.set << " when " << action.when);
+      CHECK(kept);
+      CHECK(left_out);
+    }
+  }
+}
+
 TEST_CASE("the program knows no rule by its name") {
   for (const std::string& file : house::sources_of("analyzer")) {
     const std::string text = house::read_text(house::root() / file);

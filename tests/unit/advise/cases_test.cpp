@@ -97,3 +97,37 @@ TEST_CASE("facts without a run are refused") {
   REQUIRE(!findings);
   CHECK(findings.error().message.find("fact_run: expected one row") == 0);
 }
+
+TEST_CASE("an action that is known not to apply is left out, and cases can tell") {
+  nlohmann::json o = test::plain_rule();
+  o["from"] = "fact_run run, fact_memory mem, fact_config cfg";
+  o["actions"].push_back(
+      {{"framework", "any"}, {"set", "more"}, {"when", "cfg.manual_gc IS NOT 1"}});
+  o["actions"].push_back({{"framework", "any"}, {"set", "most"}, {"when", "cfg.ep > 1"}});
+  const Rule rule = test::good_rule(o);
+  const auto problems = [&](const std::string& config, const std::string& expected) {
+    const auto cases = read_cases(R"([{"name": "n", "expect": "fires", "facts": {"fact_run":
+        {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}, "fact_config": )" +
+                                      config + "}, " + expected + "}]",
+                                  "x.cases.json");
+    if (!cases) FAIL(cases.error().message);
+    return run_case(rule, cases->front(), "x.cases.json").size();
+  };
+  CHECK(problems("{}", R"("says": ["a setting", "more", "most"])") == 0);
+  CHECK(problems(R"({"manual_gc": 1, "ep": 2})", R"("says": ["most"], "says_not": ["more"])") == 0);
+  CHECK(problems(R"({"ep": 1})", R"("says": ["more"], "says_not": ["most"])") == 0);
+  CHECK(problems(R"({"ep": 1})", R"("says": ["most"], "says_not": ["more"])") == 2);
+  CHECK(case_error(R"([{"name": "n", "expect": "no", "facts": {}, "says": [1]}])")
+            .find("/0/says: expected a list of texts") != std::string::npos);
+}
+
+TEST_CASE("the condition of an action is checked, and one action has none") {
+  nlohmann::json o = test::plain_rule();
+  o["actions"][0]["when"] = "mem.headroom_share > 0";
+  CHECK(test::problems_of(o.dump()).at(0).find("/actions: expected one without `when`") !=
+        std::string::npos);
+  o["actions"].push_back({{"framework", "any"}, {"set", "more"}});
+  CHECK(test::problems_of(o.dump()).empty());
+  o["actions"][0]["when"] = "mem.no_such_column > 0";
+  CHECK(test::problems_of(o.dump()).at(0).find("/actions/0/when") != std::string::npos);
+}

@@ -1,12 +1,18 @@
 #include "advise/spellings.h"
 
-#include "support/catch.h"
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/rule_text.h"
 
 namespace ws {
 namespace {
 
 Action spelled(const std::string& set, const std::string& note, const std::string& version) {
-  const FlagTable table = {{{"--new-flag", "0.16", "--old-flag"}, {"--only-new", "0.18", ""}}, {}};
+  const FlagTable table = {
+      {{"--new-flag", "0.16", "--old-flag"}, {"--only-new", "0.18", ""}}, {}, {}};
   std::vector<Finding> findings(1);
   findings[0].actions = {{"megatron_lm", set, "", note}};
   spell_for_version(findings, table, version);
@@ -28,14 +34,25 @@ TEST_CASE("spellings: the release decides, without one both are told") {
   CHECK(spelled("--new-flag", "", "main").set == "--new-flag");
 }
 
+namespace {
+
+std::vector<Action> left_of(const std::vector<Action>& actions, const Settings& in_use,
+                            const std::string& kind = "") {
+  std::vector<Finding> findings(1);
+  findings[0].kind = kind;
+  findings[0].actions = actions;
+  drop_settings_in_use(findings, in_use);
+  return findings[0].actions;
+}
+
+}  // namespace
+
 TEST_CASE("flags in use are left out of the advice, not out of what is said of the configuration") {
   const auto left = [](const std::string& set, const std::string& kind) {
-    std::vector<Finding> findings(1);
-    findings[0].kind = kind;
-    findings[0].actions = {{"megatron_lm", set, "", ""}, {"pytorch", "--a", "", ""}};
-    drop_flags_in_use(findings, {"--a", "--c"});
-    CHECK(findings[0].actions[1].set == "--a");
-    return findings[0].actions[0].set;
+    const auto actions = left_of({{"megatron_lm", set, "", ""}, {"pytorch", "--a", "", ""}},
+                                 {{"--a", "--c", "--d fp32"}, {}, {}}, kind);
+    CHECK(actions[1].set == "--a");
+    return actions[0].set;
   };
   CHECK(left("--a --b", "") == "--b");
   CHECK(left("--b, --a, --d", "") == "--b, --d");
@@ -43,7 +60,35 @@ TEST_CASE("flags in use are left out of the advice, not out of what is said of t
   CHECK(left("--a", "") == "set already: --a");
   CHECK(left("--a --c", "") == "set already: --a --c");
   CHECK(left("--a-long", "") == "--a-long");
+  CHECK(left("--b --d fp32", "") == "--b");
   CHECK(left("--a", "silent") == "--a");
+}
+
+TEST_CASE("keys of Bridge that are True already are left out, the path of the others stays") {
+  const auto left = [](const std::string& set, const std::string& to) {
+    return left_of({{"megatron_bridge", set, to, ""}}, {{}, {"a", "c"}, {}})[0].set;
+  };
+  CHECK(left("cfg.ddp.a / b / c", "True") == "cfg.ddp.b");
+  CHECK(left("cfg.ddp.b / d", "True") == "cfg.ddp.b / d");
+  CHECK(left("cfg.ddp.a / b / d", "True") == "cfg.ddp.b / cfg.ddp.d");
+  CHECK(left("cfg.ddp.a / cfg.model.c", "True") == "set already: cfg.ddp.a / cfg.model.c");
+  CHECK(left("cfg.ddp.a", "2") == "cfg.ddp.a");
+}
+
+TEST_CASE("variables of the environment that hold a wanted value are left out") {
+  const auto count = [](const std::string& to, int64_t value) {
+    return left_of({{"env", "N", to, ""}, {"any", "x", "", ""}}, {{}, {}, {{"N", value}}}).size();
+  };
+  CHECK(count("8 to 32", 8) == 1);
+  CHECK(count("8 to 32", 33) == 2);
+  CHECK(count("8 to 32", 7) == 2);
+  CHECK(count("8 or more", 64) == 1);
+  CHECK(count("1 on Hopper", 1) == 1);
+  CHECK(count("1 on Hopper", 8) == 2);
+  CHECK(count("as many as fit", 8) == 2);
+  const Settings words{{"A=b"}, {}, {}};
+  CHECK(left_of({{"env", "A", "b", ""}, {"any", "x", "", ""}}, words).size() == 1);
+  CHECK(left_of({{"env", "A", "b", ""}}, words).size() == 1);  // nothing else to say
 }
 
 TEST_CASE("spellings: versions by their numbers") {
@@ -62,14 +107,34 @@ TEST_CASE("spellings: the table of the catalogue, and a damaged one") {
     CHECK(s.flag.rfind("--", 0) == 0);
     CHECK(is_older("0.1", s.since));
   }
-  for (const auto& [flag, column] : table->in_use) {
-    INFO(flag << " " << column);
-    const auto columns = facts_columns();
-    CHECK(std::any_of(columns.begin(), columns.end(), [&, c = column](const FactColumn& f) {
-      return f.table == "fact_config" && f.column == c;
-    }));
-  }
+  CHECK(table->in_use.size() >= 15);
+  CHECK_FALSE(table->variables.empty());
   CHECK_FALSE(load_spellings(WS_SOURCE_DIR "/rules/platforms.json"));
+}
+
+TEST_CASE("spellings: what stands in the place of a column is no way into the facts") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("wallsight_spellings_" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << R"({"flags": [], "variables": {}, "in_use": {"--a": "1; DROP TABLE x"}})";
+  const auto table = load_spellings(path.string());
+  std::filesystem::remove(path);
+  REQUIRE_FALSE(table);
+  CHECK(table.error().message.find("expected a column of fact_config, found `1; DROP TABLE x`") !=
+        std::string::npos);
+}
+
+TEST_CASE("settings in use come from the facts") {
+  const FactDb facts = test::facts_of(
+      R"({"fact_config": {"manual_gc": 1, "moe_router_dtype": "fp32", "overlap_grad_reduce": 0,
+          "cuda_device_max_connections": 8, "nccl_graph_register": 0}})");
+  const auto table = load_spellings(WS_SOURCE_DIR "/rules/frameworks.json");
+  REQUIRE(table);
+  const Settings s = settings_in_use(facts, *table);
+  CHECK(s.words == std::vector<std::string>{"--manual-gc", "--moe-router-dtype fp32",
+                                            "NCCL_GRAPH_REGISTER=0"});
+  CHECK(s.keys == std::vector<std::string>{"manual_gc"});
+  CHECK(s.variables ==
+        std::vector<std::pair<std::string, int64_t>>{{"CUDA_DEVICE_MAX_CONNECTIONS", 8}});
 }
 
 }  // namespace ws

@@ -226,3 +226,26 @@ TEST_CASE("reasons are sentences; names at their head keep their spelling") {
     CHECK(build(facts).verdict.why == std::vector<std::string>{row.printed});
   }
 }
+
+TEST_CASE("a configuration that tells the framework gets its settings only") {
+  Finding f = firing("a/b", "Something"), foreign = firing("a/c", "Something else");
+  f.actions = {{"megatron_lm", "--a", "", ""}, {"pytorch", "p", "", ""}, {"env", "E", "1", ""}};
+  foreign.actions = {{"megatron_lm", "--a", "", ""}};
+  const FactDb facts = exchange_facts();
+  CHECK(build(facts, {f}).findings[0].actions.size() == 3);
+  exec(facts, "UPDATE fact_config SET framework = 'pytorch'");
+  const Report report = build(facts, {f, foreign});
+  REQUIRE(report.findings[0].actions.size() == 2);
+  CHECK(report.findings[0].actions[0].text == "p");
+  CHECK(report.findings[0].actions[1].text == "E=1");
+  CHECK(report.findings[1].actions.size() == 1);
+}
+
+TEST_CASE("what a configuration does not say is not listed as what may apply") {
+  Finding unknown = firing("a/b", "Something"), silent = firing("a/c", "Something else");
+  unknown.status = silent.status = FindingStatus::unknown;
+  silent.kind = "silent";
+  const Report report = build(exchange_facts(), {unknown, silent});
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].finding.rule == "a/b");
+}

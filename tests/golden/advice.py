@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Golden advice: each file of advice/ is one pair of a symptom and a run configuration, and what is advised for it.
+
+  advice.py WALLSIGHT SOURCE_DIR [--update] [NAME...]
+
+A file has three parts between lines of dashes: where the recording comes from (`sample NAME`, or settings of a simulated
+run of tests/checks/simulator) and the configuration's file name; the configuration; the findings in order, without
+numbers, with the settings for the configuration's framework. --update rewrites the third part; read it against the
+framework's own checks, not against the rules.
+"""
+import difflib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "checks"))
+from simulator import kineto, training  # noqa: E402
+
+DASHES = "-" * 20 + "\n"
+FRAMEWORKS = {".sh": "megatron_lm", ".yaml": "megatron_bridge", ".toml": "pytorch"}
+
+
+def recording(words, source, scratch):
+    if words.startswith("sample "):
+        folder = source / "samples" / "kineto" / words.split()[1]
+        return sorted(folder.glob("*.json.gz"))
+    setup = training.Setup(**json.loads(words))
+    return kineto.write(training.simulate(setup), scratch / "run")
+
+
+def setting(action):
+    words = action["set"] + (" -> " + action["to"] if action["to"] else "")
+    return words + (" (%s)" % action["note"] if action["note"] else "")
+
+
+def advice(report, framework):
+    verdict = report["verdict"]
+    out = ["verdict: %s, %s" % (verdict["kind"], verdict["cause"])]
+    number, seen = 0, set()
+    for f in report["findings"]:
+        if f["status"] != "fires" or f["phase"] == "data":
+            continue
+        number += 1
+        out.append("%d. [%s] %s: %s" % (number, f["phase"], f["rule"], f["title"]))
+        if f["held_back_by"]:
+            out.append("   after %s" % f["held_back_by"])
+        out += ["   instead of %s" % rule for rule in f["conflicts"] if rule in seen]
+        seen.add(f["rule"])
+        shown = [a for a in f["actions"] if a["framework"] in (framework, "env", "any")]
+        out += ["   %s%s" % ("" if a["framework"] == framework else a["framework"] + ": ", setting(a)) for a in shown]
+    unknown = [f for f in report["findings"] if f["status"] == "unknown" and f["phase"] != "data"]
+    out += ["may apply: %s (%s)" % (f["rule"], ", ".join(f["missing"])) for f in unknown]
+    return "\n".join(out) + "\n"
+
+
+def check(binary, source, path, update):
+    head, config, kept = (path.read_text(encoding="utf-8").split(DASHES) + [""])[:3]
+    words, config_name = head.strip().rsplit("\n", 1)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        (scratch / config_name).write_text(config, encoding="utf-8")
+        ran = subprocess.run([binary, "analyze", *recording(words, source, scratch), "--config", scratch / config_name, "--report", "json"],
+                             capture_output=True, timeout=120, text=True)
+    if ran.returncode != 0:
+        print("%s: exit code %d: %s" % (path.name, ran.returncode, ran.stderr))
+        return 1
+    made = advice(json.loads(ran.stdout), FRAMEWORKS.get(pathlib.Path(config_name).suffix) or json.loads(config)["framework"])
+    if made == kept:
+        return 0
+    if update:
+        path.write_text(DASHES.join((head, config, made)), encoding="utf-8")
+        print("%s: written" % path.name)
+        return 0
+    print("\n".join(difflib.unified_diff(kept.splitlines(), made.splitlines(), path.name, "now", lineterm="")))
+    return 1
+
+
+def main():
+    args = [a for a in sys.argv[1:] if a != "--update"]
+    binary, source, names = args[0], pathlib.Path(args[1]), args[2:]
+    paths = [p for p in sorted((HERE / "advice").glob("*.txt")) if not names or p.stem in names]
+    faults = sum(check(binary, source, p, "--update" in sys.argv) for p in paths)
+    print("%d pairs of symptom and configuration, %d differ" % (len(paths), faults))
+    return 1 if faults or (len(paths) < 20 and not names) else 0
+
+
+sys.exit(main())
