@@ -263,16 +263,36 @@ struct NvtxSource::Handlers {
   }
 };
 
-void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept {
-  NvtxSource::record_ended(name, begin_ns, end_ns);
+bool is_recording() noexcept {
+  const NvtxSource* s = source();
+  return s != nullptr && s->is_recording();
 }
 
-void NvtxSource::record_ended(const char* name, int64_t begin_ns, int64_t end_ns) noexcept {
+void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept {
+  NvtxSource::record_ended(name, nullptr, begin_ns, end_ns);
+}
+
+void record_operation(const NcclOperation& operation, int64_t begin_ns, int64_t end_ns) noexcept {
+  char name[sizeof operation.function + 4] = "nccl";
+  std::strcat(name, operation.function);
+  NvtxSource::record_ended(name, &operation, begin_ns, end_ns);
+}
+
+void NvtxSource::record_ended(const char* name, const NcclOperation* operation, int64_t begin_ns,
+                              int64_t end_ns) noexcept {
   NvtxSource* s = source();
-  if (s == nullptr || s->inert_ || !s->recording_ || name == nullptr || end_ns < begin_ns) return;
+  if (s == nullptr || !s->is_recording() || name == nullptr || end_ns < begin_ns) return;
   Open o{};
   o.begin_ns = begin_ns;
   o.name = Handlers::name(*s, name);
+  if (operation != nullptr) {
+    o.domain = Handlers::name(*s, "NCCL");
+    o.schema = operation->is_collective ? kCollectiveSchema : kPeerSchema;
+    o.payload_bytes = sizeof(NcclPayload);
+    const NcclPayload payload{operation->communicator, operation->bytes, operation->sequence,
+                              operation->root_or_peer, operation->rank_count};
+    std::memcpy(o.payload, &payload, sizeof payload);
+  }
   Handlers::finish(*s, *s->state(), o, end_ns, RangeKind::push_pop, false);
 }
 

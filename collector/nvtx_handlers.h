@@ -9,6 +9,18 @@ namespace ws::collector {
 void set_nvtx_source(NvtxSource* source);
 // A range that has ended already, of the calling thread; nothing without a source or a window.
 void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept;
+// The same for what NCCL says of an operation.
+void record_operation(const NcclOperation& operation, int64_t begin_ns, int64_t end_ns) noexcept;
+bool is_recording() noexcept;
+
+// How an NcclOperation travels in a RangeEvent, under schemas that no client can register.
+struct NcclPayload {
+  uint64_t communicator;
+  int64_t bytes, sequence;
+  int32_t root_or_peer, rank_count;
+};
+static_assert(sizeof(NcclPayload) == RangeEvent::kMostPayload);
+inline constexpr uint64_t kCollectiveSchema = UINT64_MAX, kPeerSchema = UINT64_MAX - 1;
 
 struct NvtxSource::ThreadState {
   static constexpr uint32_t kDeepest = 64, kNames = 512;

@@ -81,6 +81,17 @@ bool is_signed(uint64_t type) { return type != kSize && type % 2 == 1; }
 NvtxSource::NvtxSource(Names& names, std::function<void()> wake)
     : id_(next_id()), names_(names), wake_(std::move(wake)), start_end_(kStartEndSlots) {
   for (uint32_t i = kStartEndSlots; i > 0; --i) free_start_end_.push_back(i - 1);
+  PayloadLayout own;  // of NcclPayload
+  own.communicator = {0, 8, false};
+  own.size = {8, 8, true};
+  own.sequence = {16, 8, true};
+  own.rank_count = {28, 4, true};
+  PayloadLayout::Value other{24, 4, true};
+  own.root = other;
+  schemas_[kCollectiveSchema] = own;
+  own.root = {};
+  own.peer = other;
+  schemas_[kPeerSchema] = own;
 }
 
 NvtxSource::ThreadState& NvtxSource::own_thread() noexcept {
@@ -189,7 +200,8 @@ uint32_t NvtxSource::new_name(std::string_view text) noexcept {
 // sizes of the entries before it.
 uint64_t NvtxSource::register_schema(const SchemaAttributes* a) {
   const std::lock_guard lock(schemas_mutex_);
-  const bool chosen = a != nullptr && (a->field_mask & kFieldSchemaId) != 0;
+  const bool chosen = a != nullptr && (a->field_mask & kFieldSchemaId) != 0 &&
+                      a->schema < kPeerSchema;  // ours are not for clients
   const uint64_t id = chosen ? a->schema : next_schema_++;
   constexpr size_t kMostSchemas = 4096, kMostEntries = 64;
   if (a == nullptr || a->entries == nullptr || schemas_.size() >= kMostSchemas) return id;
@@ -236,6 +248,7 @@ bool NvtxSource::collective_of(const RangeEvent& event, CollectiveRow& out) cons
   read(found->second.peer, out.peer);
   read(found->second.rank_count, out.rank_count);
   read(found->second.rank, out.rank);
+  read(found->second.sequence, out.sequence);
   return any;
 }
 

@@ -23,7 +23,16 @@ struct PayloadLayout {
     uint8_t bytes = 0;  // 0: the schema has no such entry
     bool is_signed = false;
   };
-  Value communicator, size, root, peer, rank_count, rank;
+  Value communicator, size, root, peer, rank_count, rank, sequence;
+};
+
+// What NCCL's profiler interface says of a collective, send or receive.
+struct NcclOperation {
+  char function[32] = {};  // "AllReduce"
+  bool is_collective = true;
+  uint64_t communicator = 0;
+  int64_t bytes = -1, sequence = -1;
+  int32_t root_or_peer = -1, rank_count = -1;
 };
 
 class NvtxSource {
@@ -36,7 +45,10 @@ class NvtxSource {
   void start();
   void stop();
   void become_inert();  // in a fork child
-  static void record_ended(const char* name, int64_t begin_ns, int64_t end_ns) noexcept;
+  // Ranges that were timed elsewhere, of the calling thread, for the source of the handlers.
+  static void record_ended(const char* name, const NcclOperation* operation, int64_t begin_ns,
+                           int64_t end_ns) noexcept;
+  bool is_recording() const { return recording_ && !inert_; }
 
   // Ranges of this name, or of this name and a number ("step 12", "ProfilerStep#12"), are counted
   // and announced even outside a window. Before the first client.

@@ -26,7 +26,7 @@ struct RecordOptions {
   std::string folder = "wallsight-recording", tier = "host", delay, duration, ranks, steps;
   std::string step_range, cupti;
   int64_t max_file_mb = 4096, max_memory_mb = 96;
-  bool python = false;
+  bool python = false, nccl = false;
 };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -55,6 +55,8 @@ void add_options(CLI::App& app, RecordOptions& o) {
   app.add_flag("--python", o.python,
                "Python processes tell of garbage collection and of waiting for a DataLoader "
                "(a sitecustomize in front of PYTHONPATH)");
+  app.add_flag("--nccl", o.nccl,
+               "NCCL numbers its collectives for us (NCCL_PROFILER_PLUGIN; NCCL 2.24 and later)");
   app.add_option("--cupti", o.cupti, "libcupti to use where the process has none loaded")
       ->type_name("FILE");
   app.add_option("--max-file-mb", o.max_file_mb,
@@ -123,17 +125,13 @@ Result<std::string> make_folder(const std::string& folder) {
   return whole.string();
 }
 
-Result<void> check_free(const std::string& library) {
-  for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
-    const char* taken = std::getenv(variable);
-    if (taken != nullptr && *taken != '\0' && library != taken) {
-      return Error{fmt::format(
-          "{}: expected it unset, found {}: another tool is recording here; run without it or "
-          "unset the variable",
-          variable, taken)};
-    }
-  }
-  return {};
+Result<void> check_free(const char* variable, const std::string& library) {
+  const char* taken = std::getenv(variable);
+  if (taken == nullptr || *taken == '\0' || library == taken) return {};
+  return Error{fmt::format(
+      "{}: expected it unset, found {}: another tool is recording here; run without it or "
+      "unset the variable",
+      variable, taken)};
 }
 
 // The folder of our sitecustomize in front of what is there.
@@ -167,12 +165,19 @@ int run_record(int argc, char** argv) {
   if (!variables) return fail(kBadUsage, variables.error());
   const auto library = find_inject_library();
   if (!library) return fail(kBadInput, library.error());
-  if (const auto ok = check_free(*library); !ok) return fail(kBadInput, ok.error());
+  for (const char* variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    if (const auto ok = check_free(variable, *library); !ok) return fail(kBadInput, ok.error());
+  }
   const auto folder = make_folder(o.folder);
   if (!folder) return fail(kBadInput, folder.error());
   variables->emplace_back("WALLSIGHT_DIR", *folder);
   variables->emplace_back("CUDA_INJECTION64_PATH", *library);
   variables->emplace_back("NVTX_INJECTION64_PATH", *library);
+  if (o.nccl) {
+    if (const auto free = check_free("NCCL_PROFILER_PLUGIN", *library); !free)
+      return fail(kBadInput, free.error());
+    variables->emplace_back("NCCL_PROFILER_PLUGIN", *library);
+  }
   if (o.python) {
     const auto path = python_path(*library);
     if (!path) return fail(kBadInput, path.error());

@@ -17,6 +17,7 @@ class Library(unittest.TestCase):
     def test_it_exports_its_entry_points_and_nothing_else(self):
         self.assertEqual(sorted(name for kind, name in self.symbols if kind not in "wvU"),
                          ["InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
+                          "ncclProfiler_v2", "ncclProfiler_v3", "ncclProfiler_v4", "ncclProfiler_v5",
                           "wallsight_probe_cupti", "wallsight_range"])
 
     def test_it_needs_only_the_c_library(self):
