@@ -1,9 +1,10 @@
-// Two bytes a number; one where an FP8 GEMM keeps its quantised input. The residual stream and the
-// norms are split over TP by sequence parallelism, heads and inner widths by TP itself.
-// source: Korthikanti et al., arXiv 2205.05198 (what a layer keeps); Megatron-LM
-// megatron/core/transformer (which module recomputes or offloads what); checked against the
-// published 131.0 GB of activations of DeepSeek-V3 and its 30.4 GB of mla_up_proj (arXiv
-// 2603.07685). Tested by: memory_estimate_test.cpp
+// Two bytes a number, four in an FP32 run; one where an FP8 GEMM keeps its quantised input: the
+// down projections of latent attention keep one each, the shared experts one beside the 16-bit
+// input of the router. The residual stream and the norms are split over TP by sequence parallelism,
+// heads and inner widths by TP itself. source: Korthikanti et al., arXiv 2205.05198 (what a layer
+// keeps); Megatron-LM megatron/core/transformer (which module recomputes or offloads what); checked
+// against the published 131.0 GB of activations of DeepSeek-V3 and its 30.4 GB of mla_up_proj
+// (arXiv 2603.07685). Tested by: memory_estimate_test.cpp
 #include "config/activations.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
 // The choices of the configuration that change what a layer keeps.
 struct Choices {
   std::vector<std::string> recomputed, offloaded;
-  bool fp8 = false, sequence_parallel = false, keep_expert_output = false;
+  bool fp8 = false, fp32 = false, sequence_parallel = false, keep_expert_output = false;
 };
 
 Choices choices_of(const RunConfig& config, const Layout& layout,
@@ -38,6 +39,7 @@ Choices choices_of(const RunConfig& config, const Layout& layout,
   if (boolean(config, "fine_grained_activation_offloading") == true)
     out.offloaded = list(config, "offload_modules").value_or(std::vector<std::string>{});
   const std::string precision = precision_of(config).value_or("bf16");
+  out.fp32 = precision == "fp32" || precision == "tf32";
   out.fp8 = precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";
   const auto sp = boolean(config, "sequence_parallel");
   out.sequence_parallel = layout.tp > 1 && sp.value_or(true);
@@ -47,7 +49,8 @@ Choices choices_of(const RunConfig& config, const Layout& layout,
 }
 
 struct Sizes {
-  double h, tp, split, heads, kv, qk, v, q_rank, kv_rank, in, e, k, expert, shared, ffn, gate, etp;
+  double h, tp, split, heads, kv, qk, v, q_rank, kv_rank, e, k, expert, shared, ffn, gate, etp;
+  double w, in;  // bytes of a number, and of one in the kept input of a GEMM
 };
 
 Sizes sizes_of(const ModelShape& m, const Layout& layout, const Choices& c) {
@@ -61,7 +64,8 @@ Sizes sizes_of(const ModelShape& m, const Layout& layout, const Choices& c) {
   s.kv = m.mla ? s.heads : std::max(d(m.kv_heads), s.tp);
   s.q_rank = d(m.q_rank);
   s.kv_rank = d(m.kv_rank + m.rope_dim);
-  s.in = c.fp8 ? 1 : 2;  // bytes of a GEMM's kept input
+  s.w = c.fp32 ? 4 : 2;
+  s.in = c.fp8 ? 1 : s.w;
   s.e = d(m.experts);
   s.k = d(m.top_k);
   s.expert = d(m.expert_ffn);
@@ -102,44 +106,50 @@ class PartList {
 
 std::vector<ActivationPart> layer_parts(const ModelShape& m, const Sizes& s, const Choices& c) {
   PartList out(c);
-  const double residual = 2 * s.h / s.split, norm = s.in * s.h / s.split;
-  out.add("attention norm, input", "2 x hidden", residual, residual, {}, "attn_norm");
-  out.add("attention norm, output", fmt::format("{:g} x hidden", s.in), norm, norm, {"layernorm"},
-          "qkv_linear");
+  const double w = s.w, in = s.in;
+  const double residual = w * s.h / s.split, norm = in * s.h / s.split;
+  const auto hidden = [](double bytes) { return fmt::format("{:g} x hidden", bytes); };
+  const double copies = m.mla && c.fp8 ? 2 : 1;  // two GEMMs, each quantises its own
+  out.add("attention norm, input", hidden(w), residual, residual, {}, "attn_norm");
+  out.add("attention norm, output", hidden(copies * in), copies * norm, copies * norm,
+          {"layernorm"}, "qkv_linear");
   if (m.mla) {
-    const double low = (2 + s.in) * (s.q_rank + s.kv_rank);
-    out.add("low-rank queries and keys", fmt::format("{:g} x (q rank + kv rank)", 2 + s.in), low,
-            low, {}, "");
+    const double low = (w + in) * (s.q_rank + s.kv_rank);
+    out.add("low-rank queries and keys", fmt::format("{:g} x (q rank + kv rank)", w + in), low, low,
+            {}, "");
   }
-  const double qkv = 2 * (s.heads * s.qk + s.kv * (s.qk + s.v)) / s.tp;
+  const double qkv = w * (s.heads * s.qk + s.kv * (s.qk + s.v)) / s.tp;
   std::vector<std::string_view> up;
   if (m.mla) up = {"mla_up_proj"};
-  out.add("queries, keys, values", "2 x (heads x qk + kv heads x (qk + v))", qkv, qkv, up,
-          "core_attn");
-  const double attention =
-      (2 * s.heads * s.v + 4 * s.heads + (s.in == 1 ? s.heads * s.v : 0)) / s.tp;
-  out.add("attention output", "2 x heads x v + 4 x heads", attention, attention, {}, "attn_proj");
-  out.add("feed-forward norm, input", "2 x hidden", residual, residual, {}, "mlp_norm");
-  out.add("feed-forward norm, output", "2 x hidden", m.experts > 0 ? residual : norm, residual,
-          {"layernorm"}, "");
-  const double inner = (2 * s.gate * s.ffn + s.in * s.ffn) / s.tp;
-  out.add("dense feed-forward", fmt::format("{:g} x ffn", 2 * s.gate + s.in), inner, 0, {"mlp"},
-          "");
+  out.add("queries, keys, values", fmt::format("{:g} x (heads x qk + kv heads x (qk + v))", w), qkv,
+          qkv, up, "core_attn");
+  const double attention = (w * s.heads * s.v + 4 * s.heads + (c.fp8 ? s.heads * s.v : 0)) / s.tp;
+  out.add("attention output", fmt::format("{:g} x heads x v + 4 x heads", w), attention, attention,
+          {}, "attn_proj");
+  out.add("feed-forward norm, input", hidden(w), residual, residual, {}, "mlp_norm");
+  const double shared_copy = c.fp8 && s.shared > 0 ? norm : 0;
+  out.add("feed-forward norm, output",
+          hidden(m.experts == 0    ? in
+                 : shared_copy > 0 ? w + in
+                                   : w),
+          norm, residual + shared_copy, {"layernorm"}, "");
+  const double inner = (w * s.gate * s.ffn + in * s.ffn) / s.tp;
+  out.add("dense feed-forward", fmt::format("{:g} x ffn", w * s.gate + in), inner, 0, {"mlp"}, "");
   if (m.experts == 0) return std::move(out.parts);
   const double pairs = s.k * s.etp / s.split;  // copies of a token this rank takes in, even routing
   out.add("router", "12 x experts", 0, 12 * s.e / s.split, {"moe"}, "");
-  out.add("tokens sent to experts", fmt::format("{:g} x top k x hidden", s.in), 0,
-          s.in * pairs * s.h, {"moe"}, "expert_fc1");
-  out.add("experts, first GEMM", fmt::format("{:g} x top k x expert ffn", 2 * s.gate), 0,
-          2 * s.gate * pairs * s.expert / s.etp, {"moe"}, "moe_act");
-  out.add("experts, activation", fmt::format("{:g} x top k x expert ffn", s.in), 0,
-          s.in * pairs * s.expert / s.etp, {"moe", "moe_act"}, "");
+  out.add("tokens sent to experts", fmt::format("{:g} x top k x hidden", in), 0, in * pairs * s.h,
+          {"moe"}, "expert_fc1");
+  out.add("experts, first GEMM", fmt::format("{:g} x top k x expert ffn", w * s.gate), 0,
+          w * s.gate * pairs * s.expert / s.etp, {"moe"}, "moe_act");
+  out.add("experts, activation", fmt::format("{:g} x top k x expert ffn", in), 0,
+          in * pairs * s.expert / s.etp, {"moe", "moe_act"}, "");
   if (c.keep_expert_output)
-    out.add("experts, output before weighting", "2 x top k x hidden", 0, 2 * pairs * s.h, {"moe"},
-            "");
+    out.add("experts, output before weighting", fmt::format("{:g} x top k x hidden", w), 0,
+            w * pairs * s.h, {"moe"}, "");
   if (s.shared > 0)
-    out.add("shared experts", fmt::format("{:g} x shared ffn", 2 * s.gate + s.in), 0,
-            (2 * s.gate + s.in) * s.shared / s.tp, {"moe", "shared_experts"}, "");
+    out.add("shared experts", fmt::format("{:g} x shared ffn", w * s.gate + in), 0,
+            (w * s.gate + in) * s.shared / s.tp, {"moe", "shared_experts"}, "");
   return std::move(out.parts);
 }
 
@@ -154,8 +164,8 @@ ActivationRules activation_rules(const RunConfig& config, const Layout& layout, 
   if (!layout.micro_batch) assumed.emplace_back("micro-batch 1");
   out.tokens = d(layout.micro_batch.value_or(1)) * d(layout.seq_len.value_or(0)) / d(layout.cp);
   const bool fused = boolean(config, "cross_entropy_loss_fusion") == true;
-  out.logits_bytes = (fused ? 4 : 6) * d(m.vocab) / s.tp;
-  out.layer_input_bytes = 2 * s.h / s.split;
+  out.logits_bytes = (fused ? 4 : 4 + s.w) * d(m.vocab) / s.tp;
+  out.layer_input_bytes = s.w * s.h / s.split;
   out.full = text(config, "recompute_granularity") == "full";
   const double n = d(integer(config, "recompute_num_layers").value_or(1));
   if (text(config, "recompute_method") == "block")

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kBytesSource[] =
     "Megatron-Bridge docs/training/memory-estimator.md (6 + 12/shard bytes per parameter)";
+constexpr char kTorchSource[] =
+    "PyTorch torch/distributed/fsdp/_fully_shard, torch/nn/parallel/distributed.py, torch.amp";
 constexpr char kPrecisionAware[] = "Megatron-LM --use-precision-aware-optimizer (arXiv 2603.07685)";
 
 double d(int64_t v) { return static_cast<double>(v); }
@@ -33,10 +35,35 @@ double moment_bytes(const RunConfig& config, const char* key) {
 // Bytes per parameter, and over how many ranks each kind is shared out.
 struct StateBytes {
   double weight = 2, gradient = 4, optimizer = 12;
-  double dense_shard = 1, expert_shard = 1;              // of the optimizer state
-  double dense_model_shard = 1, expert_model_shard = 1;  // of weights and gradients (FSDP)
+  double dense_shard = 1, expert_shard = 1;                    // of the optimizer state
+  double dense_gradient_shard = 1, expert_gradient_shard = 1;  // from ZeRO-2 on
+  double dense_model_shard = 1, expert_model_shard = 1;        // of the weights: ZeRO-3
+  double compute = 0;  // of a parameter in the type that computes, beside the weights; 0: none
+  double compute_layers = 0;  // how many layers of it at once; below 0: all of them
+  double bucket = 0;          // of a gradient that DDP keeps a second time
   std::string optimizer_source = kBytesSource;
 };
+
+// What is split over data parallel ranks, and how far: optim, optim_grads, optim_grads_params.
+std::string sharding_of(const RunConfig& config, bool pytorch) {
+  if (const auto given = text(config, "fsdp_sharding")) return *given;
+  const bool fsdp = boolean(config, "megatron_fsdp") == true ||
+                    boolean(config, "fsdp_reshard_after_forward").has_value() ||
+                    integer(config, "fsdp_shard_size").value_or(1) > 1;
+  if (fsdp) return "optim_grads_params";
+  return boolean(config, "use_distributed_optimizer").value_or(!pytorch) ? "optim" : "no_shard";
+}
+
+// PyTorch computes in a 16-bit copy: FSDP gathers it layer by layer, the next one ahead, autocast
+// keeps it for all weights until the backward pass ends. Gradients are reduced layer by layer.
+void add_compute_copy(const RunConfig& config, const std::string& precision, bool sharded,
+                      StateBytes& out) {
+  const bool narrow = precision != "fp32" && precision != "tf32";
+  if (!sharded && !narrow) return;
+  out.compute = narrow ? 2 : 4;
+  const bool kept = boolean(config, "fsdp_reshard_after_forward") == false;
+  out.compute_layers = !sharded || kept ? -1 : 3;  // two gathered, one gradient on its way
+}
 
 StateBytes state_bytes(const RunConfig& config, const Layout& layout,
                        std::vector<std::string>& assumed) {
@@ -48,35 +75,45 @@ StateBytes state_bytes(const RunConfig& config, const Layout& layout,
   const auto fp32_gradients = boolean(config, "grad_reduce_in_fp32");
   out.gradient = fp32_gradients.value_or(true) || pytorch ? 4 : 2;
   if (!fp32_gradients && !pytorch) assumed.emplace_back("gradients in FP32 (grad_reduce_in_fp32)");
+  if (pytorch && !precision_of(config)) assumed.emplace_back("mixed precision, BF16");
   const double moments =
       moment_bytes(config, "exp_avg_dtype") + moment_bytes(config, "exp_avg_sq_dtype");
   out.optimizer = out.weight == 4 ? moments : 4 + moments;  // FP32 weights are their own master
   if (moments < 8) out.optimizer_source = kPrecisionAware;
   if (boolean(config, "optimizer_cpu_offload") == true)
     out.optimizer *= 1 - number(config, "optimizer_offload_fraction").value_or(1);
-  const auto distributed = boolean(config, "use_distributed_optimizer");
-  const std::string sharding =
-      text(config, "fsdp_sharding")
-          .value_or(boolean(config, "megatron_fsdp") == true ? "optim_grads_params" : "no_shard");
-  const bool fsdp = sharding == "optim_grads_params" ||
-                    boolean(config, "fsdp_reshard_after_forward").has_value() ||
-                    integer(config, "fsdp_shard_size").has_value();
+  const std::string sharding = sharding_of(config, pytorch);
   const double dp = d(layout.dp.value_or(1)) * d(layout.cp), edp = d(layout.edp.value_or(1));
-  const double shard = fsdp ? d(integer(config, "fsdp_shard_size").value_or(0)) : 0;
-  if (fsdp) {
-    out.dense_model_shard = shard > 0 ? std::min(shard, dp) : dp;
-    out.expert_model_shard = edp;
+  const double asked = d(integer(config, "fsdp_shard_size").value_or(0));
+  const double shard = asked > 0 ? std::min(asked, dp) : dp;
+  const double expert_shard = asked > 0 ? std::min(asked, edp) : edp;
+  if (sharding != "no_shard") {
+    out.dense_shard = shard;
+    out.expert_shard = expert_shard;
   }
-  if (distributed.value_or(!pytorch) || fsdp) {
-    out.dense_shard = fsdp ? out.dense_model_shard : dp;
-    out.expert_shard = edp;
+  if (sharding == "optim_grads" || sharding == "optim_grads_params") {
+    out.dense_gradient_shard = shard;
+    out.expert_gradient_shard = expert_shard;
   }
-  if (!distributed && !pytorch && !fsdp) assumed.emplace_back("the distributed optimizer in use");
+  const bool sharded = sharding == "optim_grads_params";
+  if (sharded) {
+    out.dense_model_shard = shard;
+    out.expert_model_shard = expert_shard;
+  }
+  if (pytorch) add_compute_copy(config, precision, sharded, out);
+  if (pytorch && !sharded && dp > 1 && boolean(config, "ddp_gradient_as_bucket_view") != true) {
+    out.bucket = out.gradient;
+    if (!boolean(config, "ddp_gradient_as_bucket_view"))
+      assumed.emplace_back("DDP with buckets beside the gradients (gradient_as_bucket_view)");
+  }
+  if (!pytorch && sharding == "optim" && !boolean(config, "use_distributed_optimizer"))
+    assumed.emplace_back("the distributed optimizer in use");
   return out;
 }
 
 struct Parameters {
   double dense = 0, experts = 0;
+  double layer = 0;  // of the largest layer
 };
 
 // `embedding_elsewhere`: the rank already holds the table.
@@ -92,6 +129,9 @@ Parameters parameters_of(const std::vector<const Stage*>& stages, const ModelSha
     out.dense += (moe + dense) * (p.attention + p.norms) + dense * p.dense_mlp +
                  moe * (p.router + p.shared) + d(s->mtp) * 2 * d(m.hidden) * d(m.hidden);
     out.experts += moe * p.experts;
+    if (dense > 0) out.layer = std::max(out.layer, p.attention + p.norms + p.dense_mlp);
+    if (moe > 0)
+      out.layer = std::max(out.layer, p.attention + p.norms + p.router + p.shared + p.experts);
     embedding |= s->embedding || s->mtp > 0;  // prediction layers embed their tokens again
     output |= s->loss;
   }
@@ -116,10 +156,25 @@ void add_state(RankMemory& rank, const StateBytes& b, const Parameters& p) {
   const char* kExperts = "routed experts";
   add(MemoryKind::weights, kDense, p.dense, b.weight, b.dense_model_shard, kBytesSource);
   add(MemoryKind::weights, kExperts, p.experts, b.weight, b.expert_model_shard, kBytesSource);
-  add(MemoryKind::gradients, kDense, p.dense, b.gradient, b.dense_model_shard, kBytesSource);
-  add(MemoryKind::gradients, kExperts, p.experts, b.gradient, b.expert_model_shard, kBytesSource);
+  add(MemoryKind::gradients, kDense, p.dense, b.gradient, b.dense_gradient_shard, kBytesSource);
+  add(MemoryKind::gradients, kExperts, p.experts, b.gradient, b.expert_gradient_shard,
+      kBytesSource);
   add(MemoryKind::optimizer, kDense, p.dense, b.optimizer, b.dense_shard, b.optimizer_source);
   add(MemoryKind::optimizer, kExperts, p.experts, b.optimizer, b.expert_shard, b.optimizer_source);
+  const double computing = b.compute_layers < 0 ? p.dense + p.experts : b.compute_layers * p.layer;
+  if (computing > 0 && b.compute > 0) {
+    rank.parts.push_back(
+        {MemoryKind::weights, "copy that computes",
+         fmt::format("{:.3f}e9 parameters{} x {:g} B", computing / 1e9,
+                     b.compute_layers < 0 ? "" : fmt::format(" of {:g} layers", b.compute_layers),
+                     b.compute),
+         kTorchSource, whole_bytes(computing * b.compute)});
+  }
+  if (b.bucket > 0)
+    rank.parts.push_back(
+        {MemoryKind::gradients, "buckets of DDP",
+         fmt::format("{:.3f}e9 parameters x {:g} B", (p.dense + p.experts) / 1e9, b.bucket),
+         kTorchSource, whole_bytes((p.dense + p.experts) * b.bucket)});
 }
 
 }  // namespace

@@ -85,28 +85,42 @@ std::optional<PlanNearest> nearest_of(const RunConfig& config, const Layout& l,
   return out;
 }
 
+// First, middle and last stage: they hold different layers and numbers of micro-batches.
+std::vector<int64_t> ranks_to_play(const Layout& l, int64_t world) {
+  std::vector<int64_t> stages = {0};
+  if (l.pp > 2) stages.push_back(l.pp / 2);
+  if (l.pp > 1) stages.push_back(l.pp - 1);
+  for (int64_t& s : stages) s *= world / l.pp;
+  return stages;
+}
+
 // One GPU can play any rank of a job that exchanges nothing: memory is real, times are not.
-// source: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later)
+// sources: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later);
+// Megatron-Bridge docs/training/memory-estimator.md; PyTorch
+// torch/testing/_internal/distributed/fake_pg.py, which is no public interface
 std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   const std::string framework = text(config, "framework").value_or("megatron_lm");
+  const int64_t world = l.gpus.value_or(l.min_gpus);
+  const std::vector<int64_t> ranks = ranks_to_play(l, world);
   if (framework == "megatron_bridge") {
     return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +
             (l.accumulation ? fmt::format("{}", *l.accumulation) : std::string("GA")) + ")"};
   }
-  if (framework == "pytorch")
-    return {"plain PyTorch has no dry run of a layout: start with the fewest GPUs it allows"};
+  if (framework == "pytorch") {
+    return {
+        "PyTorch has no switch for it; in the script, in place of its own call: "
+        "torch.distributed.init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=" +
+        fmt::format("{}) for R in {}; FakeStore from ", world, fmt::join(ranks, ", ")) +
+        "torch.testing._internal.distributed.fake_pg, an internal of PyTorch's tests"};
+  }
   if (is_older(text(config, "framework_version").value_or(""), "0.16"))
     return {"--fake-process-group exists from Megatron Core 0.16 on"};
-  const int64_t world = l.gpus.value_or(l.min_gpus);
   std::string more = " --fake-process-group";
   if (l.experts) more += " --moe-token-dispatcher-type alltoall";
   std::vector<std::string> out;
-  std::vector<int64_t> stages = {0};
-  if (l.pp > 2) stages.push_back(l.pp / 2);
-  if (l.pp > 1) stages.push_back(l.pp - 1);
-  for (const int64_t p : stages)
-    out.push_back(fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world,
-                              world / l.pp * p, more));
+  for (const int64_t rank : ranks)
+    out.push_back(
+        fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world, rank, more));
   return out;
 }
 

@@ -143,7 +143,11 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
   CHECK(plan_of("framework: megatron_lm\nframework_version: 0.16\ntp: 1\n")
             .dry_run[0]
             .find("--fake-process-group") != std::string::npos);
-  CHECK(sample("llama3_8b_torchtitan.toml").dry_run[0].find("plain PyTorch") == 0);
+  const std::string torch = sample("llama3_8b_torchtitan.toml").dry_run[0];
+  CHECK(torch.find("init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=") !=
+        std::string::npos);
+  CHECK(plan_of("framework: pytorch\ngpus: 64\npp: 4\n").dry_run[0].find("for R in 0, 32, 48;") !=
+        std::string::npos);
 }
 
 TEST_CASE("plan: missing keys limit it and are notes") {
