@@ -116,7 +116,7 @@ void CuptiSource::set_clock() {
   decoder_.set_clock_offset(offset_ns);
 }
 
-bool CuptiSource::start(Tier tier, const std::string& named_library) {
+bool CuptiSource::start(Tier tier, const std::string& named_library, bool whole_graphs) {
   if (started_) return true;
   if (library_.handle == nullptr) {
     const std::string why = find_library(named_library, library_);
@@ -145,6 +145,7 @@ bool CuptiSource::start(Tier tier, const std::string& named_library) {
   }
   enabled_.push_back(kConcurrentKernel);
   for (const Kind kind : {kMemcpy, kMemcpy2, kMemset, kOverhead}) enable(kind);
+  if (whole_graphs) enable(kGraphTrace);
   if (library_.EnableAndDump != nullptr && library_.EnableAndDump(kDevice) == kSuccess)
     enabled_.push_back(kDevice);
   if (tier >= Tier::host) {

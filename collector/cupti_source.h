@@ -15,7 +15,7 @@ class CuptiSource {
       : out_(out), decoder_(names, out), pool_(buffer_count) {}
 
   // False when CUPTI can not be used now; a message in the recording says why.
-  bool start(Tier tier, const std::string& named_library);
+  bool start(Tier tier, const std::string& named_library, bool whole_graphs = false);
   void stop();  // takes what CUPTI still holds, then gives the subscriber back
   bool started() const { return started_; }
 

@@ -140,6 +140,7 @@ Options read_options(const ProcessRow& process) {
   Options o;
   o.folder = variable("WALLSIGHT_DIR");
   o.tier = tier_of(variable("WALLSIGHT_TIER"));
+  o.whole_graphs = variable("WALLSIGHT_GRAPHS") == "graph";
   o.delay_ms = number_or("WALLSIGHT_DELAY_MS", 0);
   o.duration_ms = number_or("WALLSIGHT_DURATION_MS", 0);
   o.step_range = variable("WALLSIGHT_STEP_RANGE");

@@ -14,6 +14,7 @@ namespace ws::collector {
 struct Options {
   std::string folder;  // empty: nothing is recorded
   Tier tier = Tier::host;
+  bool whole_graphs = false;  // one record per graph launch instead of one per node
   int64_t delay_ms = 0, duration_ms = 0;
   std::string step_range;
   int64_t first_step = -1, last_step = -1;  // -1: no choice of steps

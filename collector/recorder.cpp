@@ -141,11 +141,13 @@ void Recorder::cuda_is_here() {
   if (cuda_) return;
   cuda_ = true;
   if (armed_) start_cupti();
+  wake();  // there is a file from now on
 }
 
 void Recorder::start_cupti() {
   if (!cuda_ || options_.tier == Tier::nvtx) return;
-  if (!cupti_.start(options_.tier, options_.cupti_path)) window_.tier = Tier::nvtx;
+  if (!cupti_.start(options_.tier, options_.cupti_path, options_.whole_graphs))
+    window_.tier = Tier::nvtx;
   out_.set_cupti_version(cupti_.version());
 }
 

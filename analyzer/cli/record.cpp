@@ -23,7 +23,8 @@ namespace ws::cli {
 namespace {
 
 struct RecordOptions {
-  std::string folder = "wallsight-recording", tier = "host", delay, duration, ranks, steps;
+  std::string folder = "wallsight-recording", tier = "host", graphs = "node", delay, duration,
+              ranks, steps;
   std::string step_range, cupti;
   int64_t max_file_mb = 4096, max_memory_mb = 96;
   bool python = false, nccl = false;
@@ -39,6 +40,11 @@ void add_options(CLI::App& app, RecordOptions& o) {
                  "calls; memory: and events and device memory")
       ->check(CLI::IsMember({"nvtx", "device", "host", "memory"}))
       ->type_name("nvtx|device|host|memory");
+  app.add_option("--graphs", o.graphs,
+                 "CUDA graphs: node (default): every kernel of them; graph: one record per launch, "
+                 "cheaper, and the graph stays opaque")
+      ->check(CLI::IsMember({"node", "graph"}))
+      ->type_name("node|graph");
   app.add_option("--delay", o.delay, "begin only this long after CUDA was initialised: 30s, 500ms")
       ->type_name("TIME");
   app.add_option("--duration", o.duration, "end after this long")->type_name("TIME");
@@ -96,6 +102,7 @@ Result<Variables> variables_of(const RecordOptions& o) {
     if (!o.delay.empty()) return Error{"--steps: expected no --delay beside it, found both"};
   }
   return Variables{{"WALLSIGHT_TIER", o.tier},
+                   {"WALLSIGHT_GRAPHS", o.graphs},
                    {"WALLSIGHT_DELAY_MS", *delay},
                    {"WALLSIGHT_DURATION_MS", *duration},
                    {"WALLSIGHT_RANKS", o.ranks},

@@ -8,6 +8,7 @@ import sys
 import unittest
 
 from cost import *  # noqa: F401,F403
+from exits import *  # noqa: F401,F403
 from job import *  # noqa: F401,F403
 from library import *  # noqa: F401,F403
 from nccl_profiler import *  # noqa: F401,F403

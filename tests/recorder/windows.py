@@ -34,6 +34,21 @@ class Windows(Recorder):
         self.assertGreaterEqual(self.steps(report), 20)
         self.assertLess(self.steps(report), 600)
 
+    def test_graphs_by_node_or_as_a_whole(self):
+        lines = ["R\t1000\t90000\t1\titeration\t\t0\t-1", "A\t1500\t2500\t1\t9\tcudaGraphLaunch_v10000",
+                 "G\t3000\t9000\t5\t0\t1\t7\t9"]
+        lines += [f"K\t{3000 + 2000 * i}\t{4500 + 2000 * i}\t0\t1\t7\t9\t5\t{i + 1}\tgemm" for i in range(3)]
+        script = self.folder / "graphs.txt"
+        script.write_text("\n".join(lines) + "\n")
+        for graphs, kernels, whole in (("node", 3, False), ("graph", 0, True)):
+            with self.subTest(graphs):
+                self.out = self.folder / graphs
+                self.assertEqual(self.record(WORKLOAD, "play", script, options=["--graphs", graphs]).returncode, 0)
+                report = self.analyze(options=["--step-window", "whole"])
+                self.assertEqual(sum(k["count"] for k in report["kernels"] if k["name"] == "gemm"), kernels)
+                self.assertEqual("graph_level_trace" in self.notes(report), whole)
+                self.assertEqual(report["steps"]["rows"][0]["end_ns"] - report["steps"]["rows"][0]["begin_ns"], 6000 if whole else 5500)
+
     def test_numbered_step_ranges(self):
         report = self.play("launch_bound", options=["--steps", "1:1000", "--step-range", "iteration"])
         self.assertLessEqual(self.steps(report), 6)

@@ -326,6 +326,8 @@ SIM_EXPORT Result cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, uint
 
 SIM_EXPORT void cuptisim_kernel(const SimKernel* k) {
   using R = KernelRecord;
+  // Where graphs are traced as a whole their nodes are not.
+  if (k->node != 0 && sim().kinds[kGraphTrace]) return;
   Record r(kConcurrentKernel);
   if (!r) return;
   r.put(R::Start{}, on_clock(k->start)).put(R::End{}, on_clock(k->end)).put(R::Device{}, k->device);
