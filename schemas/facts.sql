@@ -337,6 +337,7 @@ CREATE TABLE fact_what_if (
 CREATE TABLE fact_replay (
   steps INTEGER NOT NULL,           -- step lengths behind every gain; 0: nothing was re-simulated
   unexplained_share REAL,           -- of the step: what the dependency graph can not explain; NULL: no graph
+  recorded_edges INTEGER,           -- dependencies between streams by recorded events
   inferred_edges INTEGER,           -- dependencies that the order of calls implies, not recorded ones
   dropped_edges INTEGER,            -- dependencies that the clock contradicts
   prices_used INTEGER NOT NULL,     -- 1: the verdict goes by prices, 0: by shares

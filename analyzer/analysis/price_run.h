@@ -35,7 +35,7 @@ struct PricedRun {
   CriticalPath path;
   int64_t steps = 0;             // differences of step ends behind every figure
   double unexplained_share = 0;  // of the step: what the graph can not explain
-  int64_t inferred_edges = 0, violated_edges = 0;
+  int64_t recorded_edges = 0, inferred_edges = 0, violated_edges = 0;
 };
 
 // What is known of several ranks together; empty for a single rank.

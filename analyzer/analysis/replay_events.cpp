@@ -23,7 +23,8 @@ EventInference::EventInference(ReplayGraph& graph, size_t rank_row, bool infer)
     : graph_(graph),
       rank_row_(rank_row),
       rank_(graph.ranks_[rank_row]),
-      infer_(infer),
+      infer_(infer && std::any_of(rank_.calls.begin(), rank_.calls.end(),
+                                  [](const ReplayCall& c) { return c.event == EventCall::wait; })),
       main_(main_stream(rank_)) {
   sync_kept_.assign(rank_.streams.size(), true);
 }
@@ -160,7 +161,11 @@ void EventInference::on_wait_for_device(uint32_t call) {
   }
   const bool is_sync = c.state == HostState::sync;
   if (is_sync && !c.whole_device) {
-    if (c.stream >= 0) {
+    const auto known = std::lower_bound(rank_.host_waits.begin(), rank_.host_waits.end(),
+                                        std::make_pair(call, uint32_t{0}));
+    if (known != rank_.host_waits.end() && known->first == call) {
+      waited = {known->second};
+    } else if (c.stream >= 0) {
       waited.erase(std::remove_if(waited.begin(), waited.end(),
                                   [&](uint32_t row) {
                                     return rank_.streams[op(row).stream].number != c.stream;

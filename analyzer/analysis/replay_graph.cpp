@@ -40,7 +40,8 @@ ReplayGraph::ReplayGraph(std::vector<ReplayRank> ranks, const Offsets& offsets,
       add_edge(start_of(node_of_op(r, consumer)), end_of(node_of_op(r, producer)), 0,
                EdgeTag::event);
     }
-    EventInference(*this, r, options.infer_events && ranks_[r].waits.empty()).run();
+    recorded_ += static_cast<int64_t>(ranks_[r].waits.size());
+    EventInference(*this, r, options.infer_events).run();
   }
   add_collectives(instances, communicators);
   drop_violated();

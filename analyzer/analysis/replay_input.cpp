@@ -9,6 +9,8 @@
 #include <queue>
 #include <unordered_map>
 
+#include "analysis/recorded_waits.h"
+
 namespace ws {
 namespace {
 
@@ -258,6 +260,7 @@ ReplayRank make_replay_rank(const Trace& trace, const Labels& labels, const Cons
   Names names(trace.strings, out.names);
   const std::vector<uint32_t> top = add_calls(trace, window, names, out);
   add_ops(trace, labels, window, top, comm_record_of_op, names, out);
+  add_recorded_waits(trace, top, out);
   RangeStates states(trace);
   link_host_order(trace, window, states, out);
   add_ranges(trace, window, states, names, out);

@@ -14,7 +14,8 @@
 
 namespace ws {
 
-enum class EventCall : uint8_t { none, record, wait };  // cudaEventRecord, cudaStreamWaitEvent
+// cudaEventRecord, cudaStreamWaitEvent; known_wait: what it waits for was recorded.
+enum class EventCall : uint8_t { none, record, wait, known_wait };
 // Host ranges whose share of a host lag is known.
 enum class CoverKind : uint8_t { dataload, gc, jit, profiler };
 inline constexpr size_t kCoverKinds = 4;
@@ -81,8 +82,10 @@ struct ReplayRank {
   std::vector<ReplayCall> calls;   // by begin; outermost only
   std::vector<ReplayOp> ops;       // by begin
   std::vector<uint32_t> launched;  // rows of ops, grouped by call
-  // Recorded event waits as (producer op, consumer op); when there are any, none are inferred.
+  // Recorded event waits as (producer op, consumer op).
   std::vector<std::pair<uint32_t, uint32_t>> waits;
+  // Calls that block on a recorded event, as (call, op that the event stands for), by call.
+  std::vector<std::pair<uint32_t, uint32_t>> host_waits;
   std::vector<Interval> host_steps;      // own clock, in order: the steps to price
   std::vector<int64_t> step_index;       // one per host step: ranks are aligned by it
   std::vector<ReplayCuts> cuts;          // of the devices that have all these steps

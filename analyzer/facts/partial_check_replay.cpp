@@ -41,6 +41,11 @@ void check_ops(const ReplayRank& r, size_t comm_records, Check& check) {
     check.row(producer, r.ops.size(), "a device record that is not there");
     check.row(consumer, r.ops.size(), "a device record that is not there");
   }
+  for (size_t i = 0; i < r.host_waits.size() && check.ok(); ++i) {
+    check.row(r.host_waits[i].first, r.calls.size(), "a call that is not there");
+    check.row(r.host_waits[i].second, r.ops.size(), "a device record that is not there");
+    check.need(i == 0 || r.host_waits[i - 1].first <= r.host_waits[i].first, "waits out of order");
+  }
 }
 
 void check_windows(const ReplayRank& r, size_t devices, Check& check) {

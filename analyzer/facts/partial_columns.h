@@ -17,7 +17,7 @@ inline constexpr CollectiveOp kLast<CollectiveOp> = CollectiveOp::barrier;
 template <>
 inline constexpr HostState kLast<HostState> = HostState::none;
 template <>
-inline constexpr EventCall kLast<EventCall> = EventCall::wait;
+inline constexpr EventCall kLast<EventCall> = EventCall::known_wait;
 template <>
 inline constexpr RangeSource kLast<RangeSource> = RangeSource::gpu_annotation;
 
@@ -162,6 +162,7 @@ void fields(A& a, ReplayRank& s) {
   a.field(9, s.cuts);
   a.table(10, s.ranges);
   a.deltas(11, s.thread_process);
+  a.table(12, s.host_waits);
 }
 
 }  // namespace ws::partial

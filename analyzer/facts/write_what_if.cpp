@@ -34,9 +34,9 @@ Result<void> write_what_if(const Database& db, const FactInput& in) {
   const bool built = run.steps > 0;
   const auto when_built = [&](auto value) { return built ? std::optional(value) : std::nullopt; };
   FactTable replay(db, "fact_replay");
-  replay.row(run.steps, when_built(run.unexplained_share), when_built(run.inferred_edges),
-             when_built(run.violated_edges), run.prices.has_value(), known_text(run.why_not),
-             known_text(run.why_no_prices));
+  replay.row(run.steps, when_built(run.unexplained_share), when_built(run.recorded_edges),
+             when_built(run.inferred_edges), when_built(run.violated_edges), run.prices.has_value(),
+             known_text(run.why_not), known_text(run.why_no_prices));
   if (auto ok = replay.result(); !ok) return ok;
   return write_path(db, run.path);
 }

@@ -175,11 +175,11 @@ Result<void> read_what_if(const Database& db, Report& report) {
 Result<void> read_replay(const Database& db, Report& report) {
   auto ok = each_row(
       db,
-      "SELECT steps, unexplained_share, inferred_edges, dropped_edges, prices_used, why_no_gains, "
-      "why_no_prices FROM fact_replay LIMIT 1",
+      "SELECT steps, unexplained_share, recorded_edges, inferred_edges, dropped_edges, "
+      "prices_used, why_no_gains, why_no_prices FROM fact_replay LIMIT 1",
       [&](const Statement& s) {
-        report.replay = {s.int64(0),      maybe_real(s, 1), s.maybe_int64(2), s.maybe_int64(3),
-                         s.int64(4) != 0, maybe_text(s, 5), maybe_text(s, 6)};
+        report.replay = {s.int64(0),       maybe_real(s, 1), s.maybe_int64(2), s.maybe_int64(3),
+                         s.maybe_int64(4), s.int64(5) != 0,  maybe_text(s, 6), maybe_text(s, 7)};
       });
   if (!ok) return ok;
   return each_row(db, "SELECT rank, leaf, ns, share FROM fact_path ORDER BY rowid",

@@ -323,6 +323,7 @@ Json replay_json(const Report& report) {
     path.push_back({{"rank", p.rank}, {"leaf", p.leaf}, {"ns", p.ns}, {"share", p.share}});
   return {{"steps", r.steps},
           {"unexplained_share", maybe(r.unexplained_share)},
+          {"recorded_edges", maybe(r.recorded_edges)},
           {"inferred_edges", maybe(r.inferred_edges)},
           {"dropped_edges", maybe(r.dropped_edges)},
           {"prices_used", r.prices_used},

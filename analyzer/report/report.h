@@ -188,7 +188,7 @@ struct ReportWhatIf {
 struct ReportReplay {
   int64_t steps = 0;  // step lengths behind every gain
   std::optional<double> unexplained_share;
-  std::optional<int64_t> inferred_edges, dropped_edges;
+  std::optional<int64_t> recorded_edges, inferred_edges, dropped_edges;
   bool prices_used = false;
   std::optional<std::string> why_no_gains, why_no_prices;
 };

@@ -90,6 +90,7 @@ inline ReplayRank replay(const DeviceAnalysis& on) {
     out.ops.push_back(op);
     out.launched.push_back(i);
     if (i % 2 == 1) out.waits.emplace_back(i - 1, i);
+    if (i % 2 == 1) out.host_waits.emplace_back(i, i - 1);
     out.ranges.push_back({begin - 1'000, begin, 1, 2, RangeSource::python});
   }
   out.host_steps = {on.steps[1].window, on.steps[2].window};

@@ -70,6 +70,8 @@ TEST_CASE("partial: what is read is what was written") {
   REQUIRE(b.replay);
   CHECK(b.replay->launched == a.replay->launched);
   CHECK(b.replay->rank == 1);
+  CHECK(b.replay->waits == a.replay->waits);
+  CHECK(b.replay->host_waits == a.replay->host_waits);
   for (size_t i = 0; i < a.replay->calls.size(); ++i) {
     CHECK(b.replay->calls[i].lag_ns == a.replay->calls[i].lag_ns);
     CHECK(b.replay->calls[i].op_count == a.replay->calls[i].op_count);
@@ -123,6 +125,8 @@ TEST_CASE("partial: other readers see the same values") {
         values(replay.calls, [](const ReplayCall& x) { return x.pred; }));
   CHECK(undelta(rank.replay().calls().covered_gc_ns()) ==
         values(replay.calls, [](const ReplayCall& x) { return x.covered_ns[1]; }));
+  CHECK(undelta(rank.replay().host_waits().op()) ==
+        values(replay.host_waits, [](const auto& x) { return x.second; }));
   CHECK(undelta(rank.replay().ops().comm_record()) ==
         values(replay.ops, [](const ReplayOp& x) { return x.comm_record; }));
   CHECK(undelta(rank.replay().cuts(0).at_ns()) == replay.cuts[0].at_ns);
