@@ -1,6 +1,7 @@
 // Tested by: recorder_test.py
 #include "collector/recorder.h"
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -57,6 +58,10 @@ Recorder::Recorder()
   event_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   ::pthread_atfork(nullptr, nullptr, in_fork_child);
   std::atexit([] { g_instance->at_exit(); });
+  // Where our other library was preloaded, for processes that leave without atexit.
+  using OnExit = void (*)(void (*)());
+  if (const auto on_exit = reinterpret_cast<OnExit>(::dlsym(RTLD_DEFAULT, "wallsight_on_exit")))
+    on_exit([] { g_instance->at_exit(); });
   if (!options_.step_range.empty())
     nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_step(nth, now); });
   if (options_.first_step >= 0) {

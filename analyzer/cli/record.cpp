@@ -27,7 +27,7 @@ struct RecordOptions {
               ranks, steps;
   std::string step_range, cupti;
   int64_t max_file_mb = 4096, max_memory_mb = 96;
-  bool python = false, nccl = false;
+  bool python = false, nccl = false, preload = false;
 };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -61,6 +61,10 @@ void add_options(CLI::App& app, RecordOptions& o) {
   app.add_flag("--python", o.python,
                "Python processes tell of garbage collection and of waiting for a DataLoader "
                "(a sitecustomize in front of PYTHONPATH)");
+  app.add_flag(
+      "--preload", o.preload,
+      "for launchers that take CUDA_* out of the environment, and for jobs that end by _exit "
+      "(LD_PRELOAD)");
   app.add_flag("--nccl", o.nccl,
                "NCCL numbers its collectives for us (NCCL_PROFILER_PLUGIN; NCCL 2.24 and later)");
   app.add_option("--cupti", o.cupti, "libcupti to use where the process has none loaded")
@@ -141,17 +145,26 @@ Result<void> check_free(const char* variable, const std::string& library) {
       variable, taken)};
 }
 
-// The folder of our sitecustomize in front of what is there.
+// A file that stands beside the library, in front of what the variable holds.
+Result<std::string> in_front(const char* variable, const std::filesystem::path& ours,
+                             const std::filesystem::path& file) {
+  std::error_code ec;
+  if (!std::filesystem::is_regular_file(file, ec)) {
+    return Error{fmt::format(
+        "{}: expected the file there, found none; install wallsight as a whole", file.string())};
+  }
+  const char* before = std::getenv(variable);
+  return ours.string() + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+}
+
 Result<std::string> python_path(const std::string& library) {
   const auto folder = std::filesystem::path(library).parent_path() / "python";
-  std::error_code ec;
-  if (!std::filesystem::is_regular_file(folder / "sitecustomize.py", ec)) {
-    return Error{
-        fmt::format("{}: expected sitecustomize.py there, found none; install wallsight as a whole",
-                    folder.string())};
-  }
-  const char* before = std::getenv("PYTHONPATH");
-  return folder.string() + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+  return in_front("PYTHONPATH", folder, folder / "sitecustomize.py");
+}
+
+Result<std::string> preload_list(const std::string& library) {
+  const auto file = std::filesystem::path(library).parent_path() / "libwallsight_preload.so";
+  return in_front("LD_PRELOAD", file, file);
 }
 
 }  // namespace
@@ -180,6 +193,12 @@ int run_record(int argc, char** argv) {
   variables->emplace_back("WALLSIGHT_DIR", *folder);
   variables->emplace_back("CUDA_INJECTION64_PATH", *library);
   variables->emplace_back("NVTX_INJECTION64_PATH", *library);
+  if (o.preload) {
+    const auto preload = preload_list(*library);
+    if (!preload) return fail(kBadInput, preload.error());
+    variables->emplace_back("LD_PRELOAD", *preload);
+    variables->emplace_back("WALLSIGHT_LIBRARY", *library);
+  }
   if (o.nccl) {
     if (const auto free = check_free("NCCL_PROFILER_PLUGIN", *library); !free)
       return fail(kBadInput, free.error());

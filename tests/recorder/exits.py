@@ -72,10 +72,17 @@ class Exits(Recorder):
         self.job.write_text(JOB)
 
     def test_matrix(self):
-        for way, code, output, files, kernels, in_order in self.MATRIX:
+        self.walk(self.MATRIX)
+
+    def test_preloaded_a_process_that_leaves_by_exit_ends_its_recording(self):
+        ways = {"os._exit": ("os._exit", 4, "", 1, 50, True), "slow": ("slow", 5, "", 1, 50, True)}
+        self.walk([ways.get(row[0], row) for row in self.MATRIX], ["--preload"])
+
+    def walk(self, matrix, options=()):
+        for way, code, output, files, kernels, in_order in matrix:
             with self.subTest(way):
                 self.out = self.folder / way
-                ran = self.record(sys.executable, self.job, way)
+                ran = self.record(sys.executable, self.job, way, options=options)
                 self.assertEqual((ran.returncode, ran.stdout), (code, "worked\n" + output), ran.stderr)
                 recorder_words = [line for line in ran.stderr.splitlines() if line.startswith("wallsight")]
                 self.assertEqual(recorder_words, [f"wallsight: recording into {self.out}"])
