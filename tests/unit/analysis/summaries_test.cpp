@@ -266,6 +266,38 @@ TEST_CASE("counts per step: launches by what they launched, syncs without copies
   CHECK(c.run_ahead_p10_ns == 300);
 }
 
+TEST_CASE(
+    "counts per step: a scalar is at most 64 bytes, and a thread without work is everybody's") {
+  Maker m;
+  m.op(0, 300, 700, kGemm);
+  m.copy(1'000, OpKind::d2h, 64);
+  m.copy(2'000, OpKind::d2h, 65);
+  call(m, 3'000, 4'000, "cudaDeviceSynchronize", 2);  // launches nothing anywhere
+  const Made t(std::move(m.b));
+  const Interval window{0, 10'000};
+  const StepCounts c = count_steps(t.trace, t.labels.ops, t.host, DeviceId{0}, {&window, 1});
+  CHECK(c.small_d2h == 1);
+  CHECK(c.syncs == 1);
+  CHECK(c.api_calls == 4);
+}
+
+TEST_CASE("kernels: equal totals stand by name, and unknown ones count from above 1 percent") {
+  Maker m;
+  m.op(0, 10, 110, "zebra");
+  m.op(200, 210, 310, "apple");
+  m.op(400, 410, 511, "mystery");
+  const Made t(std::move(m.b));
+  const Interval window{0, 10'000};
+  const auto rows = summarize_kernels(t.trace, t.labels.ops, DeviceId{0}, {&window, 1});
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].name == "mystery");
+  CHECK(rows[1].name == "apple");
+  CHECK(rows[2].name == "zebra");
+  Notes notes;
+  note_unclassified(rows, window.length(), notes);  // 1.01 % and twice exactly 1 %
+  CHECK(notes.count(NoteCode::unclassified_kernels) == 1);
+}
+
 TEST_CASE("host markers: mean length of the ranges that name the steps") {
   Maker m;
   m.op(0, 100, 1'000, kGemm);
@@ -288,6 +320,7 @@ TEST_CASE("memory: bytes and times per step, peaks over the recording") {
   m.copy(900, OpKind::h2d, 7777);  // after the windows
   m.b.trace.memory.push_back({950, DeviceId{0}, 100, 4000, 6000});
   m.b.trace.memory.push_back({960, DeviceId{0}, -100, 3900, 6000});
+  m.b.trace.memory.push_back({970, DeviceId{1}, 100, 9000, 9000});  // of another device
   const Made t(std::move(m.b));
   const std::vector<Interval> windows = {{0, 250}, {250, 500}};
   const std::vector<TimeNs> offload = {30, 10};

@@ -214,6 +214,23 @@ TEST_CASE("where: the step and the rank that hold the loss") {
   CHECK(even.where_steps.empty());
 }
 
+TEST_CASE("where: one step in three and one rank in two are still few") {
+  const DeviceAnalysis quiet = made::device(made::leaves({{Leaf::gemm, 1'000'000}}), 3);
+  DeviceAnalysis hit = quiet;
+  hit.breakdowns[2][Leaf::idle_gc] += 9'000'000;
+  hit.steps[2].window.end_ns += 9'000'000;
+  CHECK(made::verdict(made::rank(hit)).kind == VerdictKind::insufficient);  // too few that agree
+  DeviceAnalysis six = made::device(made::leaves({{Leaf::gemm, 1'000'000}}), 6);
+  for (size_t step : {2, 3}) {
+    six.breakdowns[step][Leaf::idle_gc] += 9'000'000;
+    six.steps[step].window.end_ns += 9'000'000;
+  }
+  CHECK(made::verdict(made::rank(six)).where_steps == std::vector<std::string>{"step 2", "step 3"});
+  const DeviceAnalysis even = made::device(made::leaves({{Leaf::gemm, 1'000'000}}), 6);
+  CHECK(made::verdict({made::rank(six, 0), made::rank(even, 1)}).where_ranks ==
+        std::vector<int32_t>{0});
+}
+
 TEST_CASE("where: steps that the profiler took are named though they are left out") {
   DeviceAnalysis device = made::device(made::leaves({{Leaf::gemm, 1'000'000}}), 6);
   device.breakdowns[3][Leaf::idle_profiler] += 2'000'000;
@@ -225,6 +242,12 @@ TEST_CASE("where: steps that the profiler took are named though they are left ou
   const RunVerdict v = made::verdict(made::rank(device));
   CHECK(v.kind == VerdictKind::none);
   CHECK(v.where_steps == std::vector<std::string>{"step 3"});
+  // Short idle of the profiler in a slow step that counts is no reason to name it.
+  DeviceAnalysis counted = made::device(made::leaves({{Leaf::gemm, 1'000'000}}), 6);
+  counted.breakdowns[3][Leaf::idle_profiler] += 1'000;
+  counted.steps[3].window.end_ns += 1'000;
+  counted.steps[3].outlier = true;
+  CHECK(made::verdict(made::rank(counted)).where_steps.empty());
   CHECK(v.why.back().find("3.0 ms of step 3 is the profiler's own work") == 0);
 }
 
