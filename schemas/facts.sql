@@ -192,6 +192,7 @@ CREATE TABLE fact_rank (
   launch_latency_ns INTEGER NOT NULL, -- Lambda used
   kernel_gap_ns INTEGER NOT NULL,   -- kappa used
   step_mean_ns INTEGER,             -- mean steady step
+  stage_idle_ns INTEGER,            -- idle at the edge of its pipeline stage, per step: bubble though its leaves are host states; NULL: no pipeline
   late_ns INTEGER,                  -- marginal lateness per step at collectives; NULL: not matched
   ops INTEGER NOT NULL,             -- device records
   ops_with_launch INTEGER NOT NULL  -- of these, linked to a launch call
@@ -362,7 +363,7 @@ CREATE TABLE fact_across (
   clock_method TEXT NOT NULL,       -- one of: shared medians densest
   clock_error_ns INTEGER NOT NULL,  -- largest residual of common ends
   clock_samples INTEGER NOT NULL,   -- collectives behind the offsets
-  straggler TEXT NOT NULL,          -- one of: none persistent transient rotating
+  straggler TEXT NOT NULL,          -- one of: none persistent transient rotating seldom
   straggler_rank INTEGER,           -- persistent and transient only
   straggler_step TEXT,              -- transient only
   steps INTEGER NOT NULL, late_steps INTEGER NOT NULL, -- counted steps; those with any delay

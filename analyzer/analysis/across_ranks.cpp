@@ -61,6 +61,8 @@ Cause cause_of(const LateCause& late, CommKind met, StragglerKind straggler) {
     default:
       break;
   }
+  // What the records do not show is nobody's fault yet.
+  if (late.category == LateCategory::unknown) return Cause::unknown;
   if (!is_compute(late.category)) return Cause::straggler_host;
   if (straggler != StragglerKind::rotating) return Cause::straggler_gpu;
   // Work that wanders from rank to rank is no fault of a GPU.
@@ -253,10 +255,12 @@ Cause imbalance_cause(const AcrossRanks& across) {
   std::map<Cause, TimeNs> sums;
   for (const LateCause& late : across.causes) sums[late.cause] += late.marginal_ns;
   Cause out = Cause::unknown;
-  TimeNs most = 0;
-  for (const auto& [cause, ns] : sums)
-    if (ns > most) most = ns, out = cause;
-  return out;
+  TimeNs most = 0, all = 0;
+  for (const auto& [cause, ns] : sums) {
+    all += ns;
+    if (cause != Cause::unknown && ns > most) most = ns, out = cause;
+  }
+  return 4 * most >= all ? out : Cause::unknown;  // the rest began before the recording
 }
 
 }  // namespace ws

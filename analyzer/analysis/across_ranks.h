@@ -77,7 +77,7 @@ struct AcrossRanks {
 
 AcrossRanks look_across(const CrossRank& cross, const std::vector<RankAnalysis>& ranks);
 
-// Cause of imbalance: of the largest LateCause; unknown when nobody was late.
+// Cause of imbalance: the largest known one, if it holds a quarter of the lateness.
 Cause imbalance_cause(const AcrossRanks& across);
 
 }  // namespace ws

@@ -177,6 +177,8 @@ Straggler straggler_kind(const std::vector<std::map<int32_t, TimeNs>>& marginal)
   if (marginal.size() >= 3 && wins[big].second * 2 >= total) {
     return {StragglerKind::transient, wins[big].first, step_of[big]};
   }
+  if (wins.size() < 3 && top_wins == wins.size() && of_rank[top] * 2 >= total)
+    return {StragglerKind::seldom, top, 0};
   return {StragglerKind::rotating, -1, 0};
 }
 

@@ -26,10 +26,11 @@ Lateness find_lateness(const CommSet& set, const Offsets& offsets,
 // Rank rows that cause at least a tenth of all marginal delay.
 std::vector<uint32_t> late_rank_rows(const Lateness& lateness);
 
-enum class StragglerKind : uint8_t { none, persistent, transient, rotating };
+// seldom: always the same rank, in fewer steps than it takes to call that a habit.
+enum class StragglerKind : uint8_t { none, persistent, transient, rotating, seldom };
 struct Straggler {
   StragglerKind kind = StragglerKind::none;
-  int32_t rank = -1;  // persistent and transient only
+  int32_t rank = -1;  // -1: rotating and none
   size_t step = 0;    // transient: row of the step that holds most of it
 };
 // marginal: per counted step, rank -> ns of marginal delay; empty where nobody was late.

@@ -112,8 +112,12 @@ std::string who_waits(const AcrossRanks& across, const RunMeans& means) {
   const TimeNs wait = at(losses, LossGroup::imbalance).lo_ns;
   if (across.causes.empty() || wait * 50 < means.step_ns()) return {};
   const LateCause& first = across.causes.front();
-  TimeNs all = 0;
-  for (const LateCause& late : across.causes) all += late.marginal_ns;
+  TimeNs all = 0, alike = 0;  // alike: for this reason, whoever was late
+  for (const LateCause& late : across.causes) {
+    all += late.marginal_ns;
+    if (late.category == first.category && late.transfer == first.transfer)
+      alike += late.marginal_ns;
+  }
   std::string out;
   switch (across.straggler.kind) {
     case StragglerKind::persistent:
@@ -124,21 +128,28 @@ std::string who_waits(const AcrossRanks& across, const RunMeans& means) {
       out = fmt::format("rank {} is late in {}, only 1 of {} steps", across.straggler.rank,
                         across.straggler_step, across.steps);
       break;
+    case StragglerKind::seldom:
+      out = fmt::format(
+          "rank {} is the late one in {} of {} steps: too few to tell a habit from an "
+          "accident, record at least three",
+          across.straggler.rank, across.late_steps, across.steps);
+      break;
     default:
       out = fmt::format("the late rank changes ({} by turns)", ranks_text(across.late_ranks));
   }
   out += fmt::format(
       "; the other ranks wait for it in their collectives, {} a step: they are the victims, not "
-      "the cause. What it does more of than the others before it arrives: {}",
+      "the cause. What takes it longer than the others before it arrives: mostly {}",
       duration(wait),
       first.transfer ? fmt::format("slower {} transfers", name_of(*first.transfer))
                      : std::string(words(first.category)));
-  if (all > 0) out += fmt::format(" ({} of the delay)", percent(ratio(first.marginal_ns, all)));
+  if (all > 0) out += fmt::format(" ({} of the delay)", percent(ratio(alike, all)));
   return out;
 }
 
 std::string slow_gpu(const AcrossRanks& across) {
-  if (across.straggler.kind != StragglerKind::persistent) return {};
+  const bool persistent = across.straggler.kind == StragglerKind::persistent;
+  if (!persistent && across.straggler.kind != StragglerKind::seldom) return {};
   for (const LateRank& late : across.late) {
     if (late.rank != across.straggler.rank || late.equal_kernels == 0) continue;
     if (late.slower_kernels < 0.03)
@@ -147,9 +158,10 @@ std::string slow_gpu(const AcrossRanks& across) {
           "what its host does",
           late.rank, late.equal_kernels);
     return fmt::format(
-        "rank {} runs the same kernels {} slower than the other ranks, on every step ({} names "
-        "with equal counts compared)",
-        late.rank, percent(late.slower_kernels), late.equal_kernels);
+        "rank {} runs the same kernels {} slower than the other ranks{} ({} names with equal "
+        "counts compared)",
+        late.rank, percent(late.slower_kernels), persistent ? ", on every step" : "",
+        late.equal_kernels);
   }
   return {};
 }

@@ -132,6 +132,7 @@ class Pricing {
     if (out.unexplained_share > kMostUnexplained) {
       out.why_not = fmt::format("the dependency graph can not explain {} of the step",
                                 percent(out.unexplained_share));
+      out.path = {};
       return;
     }
     std::vector<std::string> ids;
@@ -261,6 +262,8 @@ PricedRun price_run(std::vector<RankAnalysis>& ranks, const RunMeans& means,
   pricing.table(out);
   if (!out.why_not.empty()) return out;
   out.why_no_prices = no_prices(means);
+  // Nor who was waited for: ranks that are not joined look as if each host had held itself up.
+  if (!out.why_no_prices.empty() && ranks.size() > 1) out.path = {};
   if (out.why_no_prices.empty()) out.prices = pricing.prices(out.rows);
   return out;
 }

@@ -46,6 +46,13 @@ std::vector<TimeNs> steady_times(const DeviceAnalysis& device) {
   return out;
 }
 
+// Every step faster than the one before by more than jitter.
+bool keeps_falling(const std::vector<TimeNs>& times, TimeNs median) {
+  for (size_t i = 1; i < times.size(); ++i)
+    if ((times[i - 1] - times[i]) * 50 < median) return false;
+  return true;
+}
+
 // Below five steps the times must agree; a run that still gets faster is warming up.
 std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
   for (const RankAnalysis& rank : ranks) {
@@ -57,7 +64,7 @@ std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
       const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
       if ((*hi - *lo) * 10 <= median) continue;
       // Of two times one is always the larger: that is no trend.
-      const bool falling = times.size() >= 3 && std::is_sorted(times.rbegin(), times.rend());
+      const bool falling = times.size() >= 3 && keeps_falling(times, median);
       return NotEnough{
           falling ? Cause::only_warmup : Cause::too_few_steps,
           fmt::format("only {} steps to compare, and their times differ from {} to {}{}",
@@ -121,9 +128,11 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
     ambiguous |= rank.notes.count(NoteCode::ambiguous_correlation) > 0;
     // Events stand in the file in no order of time, so a cut takes some out of every step.
     if (rank.notes.count(NoteCode::truncated_file) > 0)
-      return NotEnough{Cause::records_lost,
-                       "the file is cut off: records behind the cut are missing in every step",
-                       how_to_record_gpu()};
+      return NotEnough{
+          Cause::records_lost,
+          "the file is cut off: events stand in it in no order of time, so that records "
+          "may be missing in any step",
+          "the whole file: copy or export it again, or record fewer steps"};
     for (const DeviceAnalysis& device : rank.devices) {
       ops += device.evidence.step_ops;
       linked += device.evidence.step_ops_with_launch;

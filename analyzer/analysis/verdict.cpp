@@ -137,11 +137,14 @@ std::vector<Key> guilty(const std::map<Key, TimeNs>& sums, size_t few) {
 
 // Imbalance is where the late rank is, not where the others wait.
 void find_late(const AcrossRanks& across, RunVerdict& verdict) {
-  if (across.straggler.kind == StragglerKind::persistent ||
-      across.straggler.kind == StragglerKind::transient)
-    verdict.where_ranks = {across.straggler.rank};
+  if (across.straggler.rank >= 0) verdict.where_ranks = {across.straggler.rank};
   if (across.straggler.kind == StragglerKind::transient)
     verdict.where_steps = {across.straggler_step};
+}
+
+// One or two late arrivals of one rank may be an accident.
+bool seen_too_seldom(const RunVerdict& verdict, const AcrossRanks& across) {
+  return verdict.loss == LossGroup::imbalance && across.straggler.kind == StragglerKind::seldom;
 }
 
 void find_where(const std::vector<RankAnalysis>& ranks, RunVerdict& verdict) {
@@ -267,7 +270,7 @@ RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                     outcome.decision.kind == Decision::Kind::none ||
                     outcome.decision.kind == Decision::Kind::mixed;
   verdict.confidence =
-      outcome.unsplit
+      outcome.unsplit || seen_too_seldom(verdict, across)
           ? Confidence::low
           : confidence_of(evidence, sure, stable_constants(ranks, means, prices, outcome));
   if (verdict.kind == VerdictKind::none)

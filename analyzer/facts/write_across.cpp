@@ -25,6 +25,8 @@ std::string_view name_of(StragglerKind kind) {
       return "persistent";
     case StragglerKind::transient:
       return "transient";
+    case StragglerKind::seldom:
+      return "seldom";
     case StragglerKind::rotating:
       break;
   }
@@ -56,8 +58,7 @@ Result<void> write_across(const Database& db, const FactInput& in) {
   const AcrossRanks& a = in.run.across;
   FactTable across(db, "fact_across"), causes(db, "fact_late_cause");
   if (in.run.means.devices.size() > 1) {
-    const bool named = a.straggler.kind == StragglerKind::persistent ||
-                       a.straggler.kind == StragglerKind::transient;
+    const bool named = a.straggler.rank >= 0;
     const StageIdle& stage = in.run.means.stage;
     across.row(a.ranks, a.instances, a.split, a.inconsistent, a.incomplete, name_of(a.clock_method),
                a.clock_error_ns, a.clock_samples, name_of(a.straggler.kind),

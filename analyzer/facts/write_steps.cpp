@@ -26,6 +26,16 @@ void write_leaves(FactTable& table, int32_t rank, int32_t device, int64_t step,
     if (p.ns[i] != 0) table.row(rank, device, step, name_of(leaf_at(i)), p.ns[i]);
 }
 
+// Mean over the counted steps.
+std::optional<TimeNs> stage_idle(const DeviceAnalysis& device) {
+  if (device.stage_idle.empty()) return std::nullopt;
+  TimeNs sum = 0;
+  const std::vector<size_t> counted = counted_steps(device.steps);
+  for (size_t step : counted)
+    sum += device.stage_idle[step].known_ns + device.stage_idle[step].open_ns;
+  return rounded(sum, std::max<int64_t>(1, static_cast<int64_t>(counted.size())));
+}
+
 }  // namespace
 
 Result<void> write_ranks(const Database& db, const FactInput& in) {
@@ -35,8 +45,8 @@ Result<void> write_ranks(const Database& db, const FactInput& in) {
     ranks.row(rank.rank, device.device, shown_host(in, rank), name_of(rank.rank_source),
               device.gpu.empty() ? std::nullopt : std::optional(device.gpu), device.clock_offset_ns,
               device.clock_error_ns, device.constants.launch_latency_ns,
-              device.constants.kernel_gap_ns, means.mean.total(), device.late_ns, device.ops,
-              device.ops_with_launch);
+              device.constants.kernel_gap_ns, means.mean.total(), stage_idle(device),
+              device.late_ns, device.ops, device.ops_with_launch);
     for (size_t i = 0; i < kLeafCount; ++i)
       if (means.mean.ns[i] != 0)
         leaves.row(rank.rank, device.device, name_of(leaf_at(i)), means.mean.ns[i]);

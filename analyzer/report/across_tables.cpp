@@ -38,7 +38,7 @@ std::string category_words(const ReportLateCause& c) {
 
 Table late_table(const Report& report, bool all) {
   Table t{"WHY RANKS WERE LATE",
-          "what the last to arrive did more of than the others, per steady step",
+          "what took the last to arrive longer than the others, per steady step",
           {{"rank", true},
            {"reason"},
            {"delay", true},
@@ -91,8 +91,9 @@ Table across_table(const Report& report) {
             : "");
   if (a.parallel_efficiency && a.load_balance && a.communication_efficiency && a.host_efficiency)
     row("parallel efficiency", percent_text(*a.parallel_efficiency),
-        fmt::format("load balance {} x communication {}; host {}", percent_text(*a.load_balance),
-                    percent_text(*a.communication_efficiency), percent_text(*a.host_efficiency)));
+        fmt::format("load balance {} x waiting and transfer {}; time without host losses {}",
+                    percent_text(*a.load_balance), percent_text(*a.communication_efficiency),
+                    percent_text(*a.host_efficiency)));
   return t;
 }
 

@@ -46,7 +46,8 @@ Result<void> read_rank_rows(const Database& db, Report& report) {
   auto ok = each_row(
       db,
       "SELECT rank, device, host, rank_source, gpu, clock_offset_ns, clock_error_ns, step_mean_ns, "
-      "late_ns, launch_latency_ns, kernel_gap_ns, ops, ops_with_launch FROM fact_rank "
+      "late_ns, launch_latency_ns, kernel_gap_ns, ops, ops_with_launch, stage_idle_ns FROM "
+      "fact_rank "
       "ORDER BY rank, device, rowid",
       [&](const Statement& s) {
         row_of.emplace(std::pair{s.int64(0), s.int64(1)}, rows.size());
@@ -63,7 +64,8 @@ Result<void> read_rank_rows(const Database& db, Report& report) {
                         s.int64(10),
                         s.int64(11),
                         s.int64(12),
-                        {}});
+                        {},
+                        s.maybe_int64(13)});
       });
   if (!ok) return ok;
   return each_row(db, "SELECT rank, device, leaf, ns FROM fact_rank_leaf ORDER BY rowid",

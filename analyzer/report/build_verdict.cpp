@@ -160,6 +160,21 @@ bool is_unsplit(const Report& report) {
          b->lo_share < 0.1 * b->hi_share;
 }
 
+// What is told under another group leaves the largest parts of this one.
+void take_largest(WhereRow& row, int64_t ns) {
+  row.ns -= ns;
+  std::stable_sort(row.details.begin(), row.details.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (auto& [name, part] : row.details) {
+    const int64_t taken = std::min(part, ns);
+    part -= taken;
+    ns -= taken;
+  }
+  row.details.erase(std::remove_if(row.details.begin(), row.details.end(),
+                                   [](const auto& d) { return d.second == 0; }),
+                    row.details.end());
+}
+
 }  // namespace
 
 void add_where_table(Report& report) {
@@ -188,7 +203,7 @@ void add_where_table(Report& report) {
       WhereRow& row = rows[static_cast<size_t>(group)];
       const int64_t moved = std::clamp<int64_t>(left, 0, row.ns);
       if (moved == 0) continue;
-      add_detail(row, "of these at a stage's edge", -moved);
+      take_largest(row, moved);
       add_detail(rows[static_cast<size_t>(WhereGroup::bubble)], "idle at a stage's edge", moved);
       left -= moved;
     }

@@ -170,6 +170,7 @@ Json ranks_json(const Report& report) {
                    {"clock_error_ns", maybe(r.clock_error_ns)},
                    {"step_mean_ns", maybe(r.step_mean_ns)},
                    {"partition", leaves(r.partition)},
+                   {"stage_idle_ns", maybe(r.stage_idle_ns)},
                    {"late_ns", maybe(r.late_ns)},
                    {"launch_latency_ns", r.launch_latency_ns},
                    {"kernel_gap_ns", r.kernel_gap_ns},

@@ -119,6 +119,7 @@ struct ReportRank {
   std::optional<int64_t> clock_offset_ns, clock_error_ns, step_mean_ns, late_ns;
   int64_t launch_latency_ns = 0, kernel_gap_ns = 0, ops = 0, ops_with_launch = 0;
   LeafTimes partition;
+  std::optional<int64_t> stage_idle_ns;
 };
 
 struct ReportKernel {

@@ -130,6 +130,8 @@ std::string price_sentence(const Report& report) {
                     percent_range(w.saved_lo_share, w.saved_hi_share));
     if (id == "bubble_halved") return out + ", by the formula of the schedule.";
     if (!w.next_loss) return out + ", re-simulated.";
+    if (*w.next_loss == *report.verdict.loss)  // what the graph can not remove
+      return out + ", re-simulated; what is left of it would still be the largest loss.";
     return out + fmt::format(", re-simulated; the next wall would be {}{}.",
                              *w.next_loss == "host" ? "the host" : phrase_of_loss(*w.next_loss),
                              w.next_cause && *w.next_cause != "unknown"

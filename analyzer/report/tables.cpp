@@ -24,6 +24,19 @@ int64_t group_ns(const LeafTimes& leaves, WhereGroup group) {
   return sum;
 }
 
+// Idle time at the edge of a pipeline stage is bubble, as in the table of the step.
+std::map<WhereGroup, int64_t> stage_idle_of(const ReportRank& rank) {
+  std::map<WhereGroup, int64_t> out;
+  int64_t left = rank.stage_idle_ns.value_or(0);
+  for (const WhereGroup g : {WhereGroup::host, WhereGroup::unexplained}) {
+    const int64_t moved = std::clamp<int64_t>(left, 0, group_ns(rank.partition, g));
+    out[g] = -moved;
+    out[WhereGroup::bubble] += moved;
+    left -= moved;
+  }
+  return out;
+}
+
 Table rank_table(const Report& report, bool all) {
   Table t{"RANKS",
           fmt::format("mean over {}, slowest first, then most compute", steps_word(report)),
@@ -54,7 +67,12 @@ Table rank_table(const Report& report, bool all) {
   fill(t, rows, all, [&](const ReportRank& r) {
     std::vector<std::string> cells = {std::to_string(r.rank), std::to_string(r.device), r.host,
                                       r.step_mean_ns ? in_unit(*r.step_mean_ns, unit) : "-"};
-    for (const WhereGroup g : groups) cells.push_back(in_unit(group_ns(r.partition, g), unit));
+    const std::map<WhereGroup, int64_t> moved = stage_idle_of(r);
+    for (const WhereGroup g : groups) {
+      const auto by = moved.find(g);
+      cells.push_back(
+          in_unit(group_ns(r.partition, g) + (by == moved.end() ? 0 : by->second), unit));
+    }
     if (late) cells.push_back(r.late_ns ? in_unit(*r.late_ns, unit) : "-");
     return cells;
   });

@@ -263,6 +263,10 @@ TEST_CASE("stragglers are told apart") {
   CHECK(kind({{{0, 50}, {1, 10}}, {{1, 50}}, {{2, 50}}, {{3, 50}}}).kind ==
         StragglerKind::rotating);
   CHECK(kind({{}, {{1, 0}}}).kind == StragglerKind::none);
+  const Straggler seldom = kind({{{2, 90}}, {{2, 80}, {1, 10}}});
+  CHECK(seldom.kind == StragglerKind::seldom);
+  CHECK(seldom.rank == 2);
+  CHECK(kind({{{2, 90}}, {{1, 80}}}).kind == StragglerKind::rotating);
 }
 
 TEST_CASE("a lost record costs its own instance under a skewed clock too") {

@@ -200,6 +200,24 @@ TEST_CASE("across: a recording that starts steps later is matched without number
   CHECK(leaf_sum(run, 3, Leaf::comm_dp_wait) > leaf_sum(whole, 3, Leaf::comm_dp_wait) / 2);
 }
 
+TEST_CASE("across: two steps are too few to call a rank slow for sure") {
+  World world;
+  world.steps = 3;  // the first is left out
+  world.work = [](int rank, int, size_t) {
+    Work work;
+    work.gemm = rank == 2 ? 2 * kMs : kMs;
+    return work;
+  };
+  const RunAnalysis run = run_of(world);
+  CHECK(run.across.straggler.kind == StragglerKind::seldom);
+  CHECK(run.across.straggler.rank == 2);
+  CHECK(run.verdict.cause == Cause::straggler_gpu);
+  CHECK(run.verdict.where_ranks == std::vector<int32_t>{2});
+  CHECK(run.verdict.confidence == Confidence::low);
+  CHECK(says(run, "rank 2 is the late one in 2 of 2 steps: too few"));
+  CHECK_FALSE(says(run, "by turns"));
+}
+
 TEST_CASE("across: a slow GPU is named, the others wait for it") {
   World world;
   world.work = [](int rank, int, size_t) {

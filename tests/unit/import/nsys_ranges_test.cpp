@@ -59,6 +59,17 @@ TEST_CASE("NVTX events become ranges by their type") {
   CHECK(t.has_host_ranges);
 }
 
+TEST_CASE("an end before zero is no end, unless the range began there too") {
+  NsysFile file;
+  file.add(NsysCall{10, 20, "cudaLaunchKernel", 5});
+  file.add(NsysRange{.begin_ns = -200, .end_ns = -100, .name = "before the session's zero"});
+  file.add(NsysRange{.begin_ns = 100, .end_ns = -1, .name = "open"});
+  const Trace t = one_trace(file);
+  REQUIRE(t.ranges.size() == 1);
+  CHECK(t.ranges.end_ns[0] == -100);
+  CHECK(t.notes.count(NoteCode::unfinished_range) == 1);
+}
+
 TEST_CASE("arguments are cut from PyTorch's range names, the sequence number is kept") {
   struct Row {
     std::string_view text, name;

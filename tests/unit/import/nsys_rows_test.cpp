@@ -157,6 +157,31 @@ TEST_CASE("names that dangle, NULLs and damaged text cost a note, not the record
   CHECK(t.notes.count(NoteCode::bad_event) == 2);
 }
 
+TEST_CASE("nodes without a launch are of the graph that they name") {
+  NsysFile file;
+  for (int64_t graph : {3, 4})
+    file.add(NsysKernel{.begin_ns = 100 * graph,
+                        .end_ns = 100 * graph + 10,
+                        .name = "node",
+                        .graph = graph,
+                        .node = graph << 32});
+  CHECK(one_trace(file).ops.graph.values() == std::vector<uint32_t>{3, 4});
+}
+
+TEST_CASE("names are found however the table of strings is sorted") {
+  NsysFile file;
+  file.add(NsysCall{10, 20, "cudaLaunchKernel_v7000", 5});
+  file.add(NsysKernel{.begin_ns = 20, .end_ns = 30, .name = "gemm", .correlation = 5});
+  file.add(NsysKernel{.begin_ns = 40, .end_ns = 50, .name = "norm", .correlation = 6});
+  file.sql("ALTER TABLE StringIds RENAME TO Sorted");
+  file.sql("CREATE TABLE StringIds (id INTEGER, value TEXT)");
+  file.sql("INSERT INTO StringIds SELECT id, value FROM Sorted ORDER BY id DESC");
+  const Trace t = one_trace(file);
+  CHECK(name_of_op(t, 0) == "gemm");
+  CHECK(name_of_op(t, 1) == "norm");
+  CHECK(t.strings[t.calls.name[0]] == "cudaLaunchKernel");
+}
+
 TEST_CASE("rows beyond one block keep their order and their numbers") {
   NsysFile file;
   constexpr int64_t kRows = 40'000;
