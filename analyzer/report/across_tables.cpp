@@ -91,9 +91,8 @@ Table across_table(const Report& report) {
             : "");
   if (a.parallel_efficiency && a.load_balance && a.communication_efficiency && a.host_efficiency)
     row("parallel efficiency", percent_text(*a.parallel_efficiency),
-        fmt::format("load balance {} x waiting and transfer {}; time without host losses {}",
-                    percent_text(*a.load_balance), percent_text(*a.communication_efficiency),
-                    percent_text(*a.host_efficiency)));
+        fmt::format("balance {} x waits and transfer {}; host {}", percent_text(*a.load_balance),
+                    percent_text(*a.communication_efficiency), percent_text(*a.host_efficiency)));
   return t;
 }
 
