@@ -27,35 +27,6 @@ class Sum {
   uint64_t value_;
 };
 
-class TimeColumn {
- public:
-  TimeColumn(const Table& table, int64_t base_ns) : table_(table), sum_(base_ns) {}
-  template <class Times>
-  Times next() {
-    const int64_t begin = sum_.add(table_.at(1, row_));
-    return {begin, Sum(begin).add(table_.at(2, row_++))};
-  }
-
- private:
-  const Table& table_;
-  Sum sum_;
-  size_t row_ = 0;
-};
-
-class CorrelationColumn {
- public:
-  CorrelationColumn(const Table& table, uint32_t field) : table_(table), field_(field) {}
-  uint32_t next() {
-    sum_ += static_cast<uint32_t>(table_.at(field_, row_++));
-    return sum_ == 0 ? kNoCorrelation : sum_;  // CUPTI counts from 1
-  }
-
- private:
-  const Table& table_;
-  uint32_t field_, sum_ = 0;
-  size_t row_ = 0;
-};
-
 OpKind copy_kind(int64_t kind) {
   switch (kind) {  // CUpti_ActivityMemcpyKind
     case 1:
@@ -113,10 +84,7 @@ void Rows::add(const Chunk& c, int64_t frame) {
       devices_[static_cast<int64_t>(d.ordinal)] = d;
   }
   Place place{"frame", frame};
-  add_kernels(c, place);
-  add_copies(c, place);
-  add_fills(c, place);
-  add_graph_runs(c, place);
+  add_device_records(c, place);
   add_calls(c, place);
   add_syncs(c, place);
   add_event_records(c);
@@ -153,8 +121,8 @@ StringId Rows::kernel_name(int64_t shape) {
   return builder.intern(fmt::format("unknown shape #{}", static_cast<uint64_t>(shape)));
 }
 
-bool Rows::accepts(const Times& t, int64_t device, const Place& place) {
-  if (nsys::plausible(t.begin_ns, t.end_ns) && device >= 0 && device < kMostDevices) return true;
+bool Rows::accepts(TimeNs begin_ns, TimeNs end_ns, int64_t device, const Place& place) {
+  if (nsys::plausible(begin_ns, end_ns) && device >= 0 && device < kMostDevices) return true;
   Notes& notes = builder.trace.notes;
   notes.add(NoteCode::bad_event,
             notes.wants_place(NoteCode::bad_event) ? place.text() : std::string());
@@ -179,151 +147,115 @@ uint32_t Rows::graph_of(int64_t graph, int64_t node, uint32_t correlation) {
   return graphs_.try_emplace(correlation, own).first->second;
 }
 
-void Rows::add_kernels(const Chunk& c, Place& place) {
-  const Table& t = c.table(kKernels);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 7);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, t.at(4, i), place)) continue;
-    OpRow op;
-    op.begin_ns = at.begin_ns;
-    op.end_ns = at.end_ns;
-    op.name = kernel_name(t.at(3, i));
-    op.stream = stream(t.at(4, i), t.at(5, i), t.at(6, i));
-    op.correlation = correlation;
-    op.graph = graph_of(t.at(8, i), t.at(9, i), correlation);
-    op.node = static_cast<uint64_t>(t.at(9, i));
-    builder.add(op, place);
+// take(row) for every row of a table that can be used, in order. correlation, device: their
+// columns, 0 where the table has none.
+template <class Take>
+void Rows::each_row(const Chunk& c, TableField field, uint32_t correlation, uint32_t device,
+                    const Place& place, Take take) {
+  const Table& table = c.table(field);
+  Sum begin(c.base_ns);
+  uint32_t sum = 0;
+  for (size_t i = 0; i < table.rows; ++i) {
+    Row row{table, i};
+    row.begin_ns = begin.add(table.at(1, i));
+    row.end_ns = Sum(row.begin_ns).add(table.at(2, i));
+    if (correlation != 0) sum += static_cast<uint32_t>(table.at(correlation, i));
+    row.correlation = sum == 0 ? kNoCorrelation : sum;  // CUPTI counts from 1
+    if (accepts(row.begin_ns, row.end_ns, device == 0 ? 0 : row[device], place)) take(row);
   }
 }
 
-void Rows::add_copies(const Chunk& c, Place& place) {
+// A device record; behind its device stand context, stream, correlation and, where `in_graph`,
+// graph and node.
+OpRow Rows::device_record(const Row& row, uint32_t device, bool in_graph) {
+  OpRow op;
+  op.begin_ns = row.begin_ns;
+  op.end_ns = row.end_ns;
+  op.stream = stream(row[device], row[device + 1], row[device + 2]);
+  op.correlation = row.correlation;
+  if (!in_graph) return op;
+  op.graph = graph_of(row[device + 4], row[device + 5], row.correlation);
+  op.node = static_cast<uint64_t>(row[device + 5]);
+  return op;
+}
+
+void Rows::add_device_records(const Chunk& c, Place& place) {
+  constexpr uint32_t kDevice = 4, kDeviceOfCopy = 7, kToCorrelation = 3;
   constexpr int64_t kPageable = 1;  // CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
-  const Table& t = c.table(kCopies);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 10);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, t.at(7, i), place)) continue;
-    OpRow op;
-    op.begin_ns = at.begin_ns;
-    op.end_ns = at.end_ns;
-    op.kind = copy_kind(t.at(4, i));
-    op.stream = stream(t.at(7, i), t.at(8, i), t.at(9, i));
-    op.correlation = correlation;
-    op.graph = graph_of(t.at(11, i), t.at(12, i), correlation);
-    op.node = static_cast<uint64_t>(t.at(12, i));
-    const bool pageable = t.at(5, i) == kPageable || t.at(6, i) == kPageable;
-    op.copy = builder.add_copy({std::max<int64_t>(0, t.at(3, i)), pageable});
+  each_row(c, kKernels, kDevice + kToCorrelation, kDevice, place, [&](const Row& row) {
+    OpRow op = device_record(row, kDevice, true);
+    op.name = kernel_name(row[3]);
     builder.add(op, place);
-  }
-}
-
-void Rows::add_fills(const Chunk& c, Place& place) {
-  const Table& t = c.table(kFills);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 7);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, t.at(4, i), place)) continue;
-    OpRow op;
-    op.begin_ns = at.begin_ns;
-    op.end_ns = at.end_ns;
+  });
+  each_row(c, kCopies, kDeviceOfCopy + kToCorrelation, kDeviceOfCopy, place, [&](const Row& row) {
+    OpRow op = device_record(row, kDeviceOfCopy, true);
+    op.kind = copy_kind(row[4]);
+    const bool pageable = row[5] == kPageable || row[6] == kPageable;
+    op.copy = builder.add_copy({std::max<int64_t>(0, row[3]), pageable});
+    builder.add(op, place);
+  });
+  each_row(c, kFills, kDevice + kToCorrelation, kDevice, place, [&](const Row& row) {
+    OpRow op = device_record(row, kDevice, true);
     op.kind = OpKind::memset;
-    op.stream = stream(t.at(4, i), t.at(5, i), t.at(6, i));
-    op.correlation = correlation;
-    op.graph = graph_of(t.at(8, i), t.at(9, i), correlation);
-    op.node = static_cast<uint64_t>(t.at(9, i));
     builder.add(op, place);
-  }
-}
-
-void Rows::add_graph_runs(const Chunk& c, Place& place) {
-  const Table& t = c.table(kGraphRuns);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 7);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, t.at(4, i), place)) continue;
-    OpRow op;
-    op.begin_ns = at.begin_ns;
-    op.end_ns = at.end_ns;
+  });
+  each_row(c, kGraphRuns, kDevice + kToCorrelation, kDevice, place, [&](const Row& row) {
+    OpRow op = device_record(row, kDevice, false);
     op.kind = OpKind::graph;
-    op.graph = std::max<uint32_t>(1, static_cast<uint32_t>(t.at(3, i)));
+    op.graph = std::max<uint32_t>(1, static_cast<uint32_t>(row[3]));
     op.name = builder.intern(fmt::format("CUDA graph {}", op.graph));
-    op.stream = stream(t.at(4, i), t.at(5, i), t.at(6, i));
-    op.correlation = correlation;
     if (builder.add(op, place)) builder.trace.graphs_as_a_whole = true;
-  }
+  });
 }
 
 void Rows::add_calls(const Chunk& c, Place& place) {
-  const Table& t = c.table(kCalls);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 5);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, 0, place)) continue;
+  each_row(c, kCalls, 5, 0, place, [&](const Row& row) {
     CallRow call;
-    call.begin_ns = at.begin_ns;
-    call.end_ns = at.end_ns;
-    call.name = name(Use::call, t.at(3, i));
-    call.thread = builder.thread(process_, t.at(4, i));
-    call.correlation = correlation;
+    call.begin_ns = row.begin_ns;
+    call.end_ns = row.end_ns;
+    call.name = name(Use::call, row[3]);
+    call.thread = builder.thread(process_, row[4]);
+    call.correlation = row.correlation;
     builder.add(call, place);
-  }
+  });
 }
 
 void Rows::add_syncs(const Chunk& c, Place& place) {
-  const Table& t = c.table(kSyncs);
-  TimeColumn times(t, c.base_ns);
-  CorrelationColumn correlations(t, 8);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    const uint32_t correlation = correlations.next();
-    if (!accepts(at, 0, place) || at.end_ns < at.begin_ns) continue;
+  each_row(c, kSyncs, 8, 0, place, [&](const Row& row) {
+    if (row.end_ns < row.begin_ns) return;
     SyncRecord sync;
-    sync.kind = sync_kind(t.at(3, i));
-    sync.stream = number_or_none(t.at(5, i));
-    sync.event_id = number_or_none(t.at(6, i));
-    sync.sync_id = t.at(7, i) == 0 ? -1 : t.at(7, i);
-    builder.add_sync(sync, process_, correlation);
-  }
+    sync.kind = sync_kind(row[3]);
+    sync.stream = number_or_none(row[5]);
+    sync.event_id = number_or_none(row[6]);
+    sync.sync_id = row[7] == 0 ? -1 : row[7];
+    builder.add_sync(sync, process_, row.correlation);
+  });
 }
 
 void Rows::add_event_records(const Chunk& c) {
   const Table& t = c.table(kEventRecords);
-  CorrelationColumn correlations(t, 4);
+  uint32_t correlation = 0;
   for (size_t i = 0; i < t.rows; ++i) {
     EventRecord record;
     record.stream = number_or_none(t.at(1, i));
     record.event_id = number_or_none(t.at(2, i));
     record.sync_id = t.at(3, i) == 0 ? -1 : t.at(3, i);
-    builder.add_event_record(record, process_, correlations.next());
+    correlation += static_cast<uint32_t>(t.at(4, i));
+    builder.add_event_record(record, process_, correlation == 0 ? kNoCorrelation : correlation);
   }
 }
 
 void Rows::add_overheads(const Chunk& c, Place& place) {
-  const Table& t = c.table(kOverheads);
-  TimeColumn times(t, c.base_ns);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    if (!accepts(at, 0, place)) continue;
+  each_row(c, kOverheads, 0, 0, place, [&](const Row& row) {
     RangeRow range;
-    range.begin_ns = at.begin_ns;
-    range.end_ns = at.end_ns;
-    range.name = builder.intern(overhead_name(t.at(3, i)));
+    range.begin_ns = row.begin_ns;
+    range.end_ns = row.end_ns;
+    range.name = builder.intern(overhead_name(row[3]));
     range.source = RangeSource::overhead;
-    range.thread = builder.thread(process_, t.at(4, i) == 0 ? -1 : t.at(4, i));
-    if (builder.add(range, place) && at.end_ns > at.begin_ns)
-      overhead_ns_ = std::min(kMostOverhead, overhead_ns_ + (at.end_ns - at.begin_ns));
-  }
+    range.thread = builder.thread(process_, row[4] == 0 ? -1 : row[4]);
+    if (builder.add(range, place) && row.end_ns > row.begin_ns)
+      overhead_ns_ = std::min(kMostOverhead, overhead_ns_ + (row.end_ns - row.begin_ns));
+  });
 }
 
 uint32_t Rows::add_collective(const Chunk& c, size_t row, std::string_view call) {
@@ -345,27 +277,23 @@ uint32_t Rows::add_collective(const Chunk& c, size_t row, std::string_view call)
 
 void Rows::add_ranges(const Chunk& c, Place& place) {
   constexpr int64_t kStartEnd = 1, kMark = 2;
-  const Table& t = c.table(kRanges);
-  TimeColumn times(t, c.base_ns);
-  for (size_t i = 0; i < t.rows; ++i) {
-    const Times at = times.next<Times>();
-    if (!accepts(at, 0, place)) continue;
+  each_row(c, kRanges, 0, 0, place, [&](const Row& row) {
     RangeRow range;
-    range.begin_ns = at.begin_ns;
-    range.end_ns = at.end_ns;
-    range.name = name(Use::range, t.at(3, i));
-    const int64_t kind = t.at(6, i);
+    range.begin_ns = row.begin_ns;
+    range.end_ns = row.end_ns;
+    range.name = name(Use::range, row[3]);
+    const int64_t kind = row[6];
     range.source = kind == kMark       ? RangeSource::mark
                    : kind == kStartEnd ? RangeSource::nvtx_start_end
                                        : RangeSource::nvtx;
-    if (t.at(5, i) != 0) range.thread = builder.thread(process_, t.at(5, i));
-    if (const auto found = names_.find(static_cast<uint64_t>(t.at(3, i))); found != names_.end())
+    if (row[5] != 0) range.thread = builder.thread(process_, row[5]);
+    if (const auto found = names_.find(static_cast<uint64_t>(row[3])); found != names_.end())
       range.sequence = nsys::split_range_text(found->second.text).sequence;
     const std::string_view text = builder.trace.strings[range.name];
-    if (kind != kMark && nsys::is_nccl_range(text, t.at(4, i)))
-      range.collective = add_collective(c, static_cast<size_t>(t.at(7, i)), text);
+    if (kind != kMark && nsys::is_nccl_range(text, row[4]))
+      range.collective = add_collective(c, static_cast<size_t>(row[7]), text);
     builder.add(range, place);
-  }
+  });
 }
 
 void Rows::add_memory(const Chunk& c, Place& place) {
@@ -373,7 +301,7 @@ void Rows::add_memory(const Chunk& c, Place& place) {
   Sum time(c.base_ns);
   for (size_t i = 0; i < t.rows; ++i) {
     const TimeNs at = time.add(t.at(1, i));
-    if (!accepts({at, at}, t.at(3, i), place)) continue;
+    if (!accepts(at, at, t.at(3, i), place)) continue;
     MemoryEvent event;
     event.time_ns = at;
     event.delta_bytes = t.at(2, i);

@@ -27,19 +27,24 @@ class Rows {
     StringId interned[3] = {};
     bool known[3] = {};
   };
-  struct Times {
+  struct Row {
+    const Table& table;
+    size_t number;
     TimeNs begin_ns = 0, end_ns = 0;
+    uint32_t correlation = kNoCorrelation;
+    int64_t operator[](uint32_t field) const { return table.at(field, number); }
   };
   StringId name(Use use, int64_t id);
   StringId kernel_name(int64_t shape);
-  bool accepts(const Times& t, int64_t device, const Place& place);
+  bool accepts(TimeNs begin_ns, TimeNs end_ns, int64_t device, const Place& place);
   StreamId stream(int64_t device, int64_t context, int64_t number);
   uint32_t graph_of(int64_t graph, int64_t node, uint32_t correlation);
 
-  void add_kernels(const Chunk& c, Place& place);
-  void add_copies(const Chunk& c, Place& place);
-  void add_fills(const Chunk& c, Place& place);
-  void add_graph_runs(const Chunk& c, Place& place);
+  template <class Take>
+  void each_row(const Chunk& c, TableField field, uint32_t correlation, uint32_t device,
+                const Place& place, Take take);
+  OpRow device_record(const Row& row, uint32_t device, bool in_graph);
+  void add_device_records(const Chunk& c, Place& place);
   void add_calls(const Chunk& c, Place& place);
   void add_syncs(const Chunk& c, Place& place);
   void add_event_records(const Chunk& c);
