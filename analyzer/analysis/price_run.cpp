@@ -125,6 +125,8 @@ class Pricing {
   void table(PricedRun& out) const {
     out.steps = static_cast<int64_t>(graph_.step_count()) - 1;
     out.unexplained_share = std::max(0.0, what_if_.unexplained_share());
+    out.replay_error_ns = what_if_.replay_error_ns();
+    out.meetings = graph_.meetings();
     out.recorded_edges = graph_.recorded_waits();
     out.inferred_edges = graph_.inferred_edges();
     out.violated_edges = graph_.violated_edges();

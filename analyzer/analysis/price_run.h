@@ -35,6 +35,8 @@ struct PricedRun {
   CriticalPath path;
   int64_t steps = 0;             // differences of step ends behind every figure
   double unexplained_share = 0;  // of the step: what the graph can not explain
+  TimeNs replay_error_ns = 0;    // most that an event of the unchanged replay is off; 0 is expected
+  int64_t meetings = 0;          // collectives in the graph whose members are known
   int64_t recorded_edges = 0, inferred_edges = 0, violated_edges = 0;
 };
 

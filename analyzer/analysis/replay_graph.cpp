@@ -201,6 +201,7 @@ void ReplayGraph::add_collectives(const std::vector<Instance>& instances,
       ++violated_;
       continue;
     }
+    ++meetings_;
     const auto meeting = static_cast<uint32_t>(nodes_.size());
     nodes_.push_back({arrived, arrived, 0, nodes_[members.front()].rank, k, NodeKind::rendezvous});
     head_.resize(2 * nodes_.size(), kNoRow);
@@ -354,6 +355,7 @@ void ReplayGraph::set_loose_stream_lags() {
   std::array<TimeNs, 2> typical_all{};
   for (size_t g = 0; g < 2; ++g)
     typical_all[g] = all[g].size() >= kEnoughSamples ? median_of(all[g]) : kUsualGapNs;
+  assumes_gap_ = all[0].size() < kEnoughSamples;
   for (const Loose& x : loose) {
     const auto [it, fresh] = typical.try_emplace(x.key, 0);
     if (fresh) {

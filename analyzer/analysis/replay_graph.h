@@ -99,6 +99,9 @@ class ReplayGraph {
   int64_t violated_edges() const { return violated_; }
   int64_t inferred_edges() const { return inferred_; }
   int64_t recorded_waits() const { return recorded_; }
+  int64_t meetings() const { return meetings_; }
+  // Fewer gaps between kernels of a queue were seen than tell what is usual.
+  bool assumes_gap() const { return assumes_gap_; }
   size_t step_count() const { return step_ops_.size(); }
   // Step of an op by its launch, -1: outside all.
   int32_t step_of(uint32_t node) const { return step_of_[node]; }
@@ -141,7 +144,8 @@ class ReplayGraph {
   std::vector<std::vector<uint32_t>> step_ops_;
   Scenario as_recorded_, without_residuals_;
   TimeNs origin_ns_ = 0;
-  int64_t violated_ = 0, inferred_ = 0, recorded_ = 0;
+  int64_t violated_ = 0, inferred_ = 0, recorded_ = 0, meetings_ = 0;
+  bool assumes_gap_ = false;
 };
 
 }  // namespace ws

@@ -35,16 +35,20 @@ class WhatIf {
   // 1 - step(without residuals) / step: what the graph can not explain. Above 5 % no price is
   // given.
   double unexplained_share() const { return 1.0 - bare_step_ns_ / recorded_step_ns_; }
+  // Most that an event of the unchanged replay is off.
+  TimeNs replay_error_ns() const { return replay_error_ns_; }
   double recorded_step_ns() const { return recorded_step_ns_; }
 
  private:
   bool apply(std::string_view id, bool keep, Scenario& s) const;
   bool apply_one(std::string_view id, bool keep, Scenario& s) const;
   bool apply_transfer(std::string_view id, bool keep, Scenario& s) const;
+  void end_waits(Scenario& s) const;
   const ReplayGraph& graph_;
   std::vector<PeerTime> peers_;      // of the late ranks
   std::vector<uint32_t> unmatched_;  // nodes of communication whose peers are not known
   double recorded_step_ns_ = 0, bare_step_ns_ = 0;
+  TimeNs replay_error_ns_ = 0;
 };
 
 // Every id of DESIGN 5 that a replay can answer, in that order.

@@ -40,10 +40,13 @@ void each_edge(const ReplayGraph& g, Scenario& s, EdgeTag tag, Visit visit) {
   }
 }
 
-void lose_slowdown(const ReplayGraph& g, KindSet kinds, Scenario& s) {
+// divisor: what part of the slowdown goes.
+void lose_slowdown(const ReplayGraph& g, KindSet kinds, int64_t divisor, Scenario& s) {
   const std::vector<TimeNs> alone = durations_alone(g, kinds);
   for (size_t i = 0; i < alone.size(); ++i) {
-    if (alone[i] >= 0) s.duration_ns[i] = std::min(s.duration_ns[i], alone[i]);
+    if (alone[i] < 0) continue;
+    const TimeNs d = g.nodes()[i].duration_ns;
+    s.duration_ns[i] = std::min(s.duration_ns[i], d - (d - alone[i]) / divisor);
   }
 }
 
@@ -55,7 +58,7 @@ bool comm_changed(const ReplayGraph& g, KindSet kinds, bool keep, TimeNs lag, Sc
   each_edge(g, s, EdgeTag::collective, [&](uint32_t e, uint32_t node) {
     if (of_kind(*op_of(g, node), kinds)) s.lag_ns[e] = lag;
   });
-  if (!keep) lose_slowdown(g, kinds, s);
+  lose_slowdown(g, kinds, keep ? 2 : 1, s);  // conservative: half of it (D)
   return true;
 }
 
@@ -124,6 +127,10 @@ bool launch_zero(const ReplayGraph& g, bool keep, Scenario& s) {
   });
   each_edge(g, s, EdgeTag::launch, [&](uint32_t e, uint32_t) { s.lag_ns[e] = 0; });
   return any;
+}
+
+void longer_gaps(const ReplayGraph& g, Scenario& s) {
+  each_edge(g, s, EdgeTag::stream, [&](uint32_t e, uint32_t) { s.lag_ns[e] += s.lag_ns[e] / 2; });
 }
 
 namespace {

@@ -19,6 +19,8 @@ bool comm_removed(const ReplayGraph& g, KindSet kinds, bool keep,
                   Scenario& s);  // neither transfer nor wait
 bool network_faster(const ReplayGraph& g, int64_t factor, bool keep, Scenario& s);
 bool launch_zero(const ReplayGraph& g, bool keep, Scenario& s);
+// Where no queue showed the gap between its kernels: half more than is usual (D).
+void longer_gaps(const ReplayGraph& g, Scenario& s);
 bool sync_zero(const ReplayGraph& g, Scenario& s);
 bool cover_zero(const ReplayGraph& g, CoverKind kind,
                 Scenario& s);  // data loading, garbage collection

@@ -271,6 +271,14 @@ std::string_view ends_of(std::string_view change) {
   return "";
 }
 
+// Exposed communication of which waiting and transfer can not be told apart.
+double unsplit_share(const Report& report) {
+  double out = 0;
+  for (const ReportLeaf& leaf : report.partition)
+    if (leaf.leaf.find(".unsplit") != std::string::npos) out += leaf.share;
+  return out;
+}
+
 Table what_if_table(const Report& report, bool all) {
   Table t{"WHAT IF",
           "re-simulated, one change at a time; gains do not add up",
@@ -294,6 +302,11 @@ Table what_if_table(const Report& report, bool all) {
   t.remarks.push_back(fmt::format(
       "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
       r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
+  if (const double unsplit = unsplit_share(report); unsplit >= 0.001)
+    t.remarks.push_back(fmt::format(
+        "communication whose peers were not recorded takes {} of the step: the least takes it for "
+        "waiting, which stays, the most for transfer",
+        percent_text(unsplit)));
   if (r.why_no_prices)
     t.remarks.push_back(
         fmt::format("the verdict goes by shares, not by these gains: {}", *r.why_no_prices));

@@ -72,12 +72,12 @@ TEST_CASE("a launch-bound run without launches is as long as its kernels") {
   CHECK(std::abs(run.unexplained_share) < 0.01);
   const WhatIfRow* launch = row_of(run, "launch_zero");
   REQUIRE(launch != nullptr);
-  // 500 us a step against 50 kernels of 3 us with gaps of 1 us
-  CHECK(launch->saved_lo_share == Approx(0.6).margin(0.01));
+  // 500 us a step against 50 kernels of 3 us with gaps of 1 us, which may be 1.5: none was seen
+  CHECK(launch->saved_lo_share == Approx(0.55).margin(0.01));
   CHECK(launch->saved_hi_share == Approx(0.6).margin(0.01));
   CHECK(launch->step_lo_ns == Approx(200 * kUs).epsilon(0.02));
   REQUIRE(run.prices);
-  CHECK(at(run.prices->group, LossGroup::host)->lo == Approx(0.6).margin(0.01));
+  CHECK(at(run.prices->group, LossGroup::host)->lo == Approx(0.55).margin(0.01));
   CHECK(at(run.prices->group, LossGroup::memory)->hi == 0);
   CHECK_FALSE(at(run.prices->group, LossGroup::bubble));
   TimeNs path = 0;

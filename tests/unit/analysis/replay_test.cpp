@@ -105,6 +105,12 @@ TEST_CASE("a launch-bound run without launches is as long as its kernels and gap
   for (bool keep : {true, false}) {
     CHECK(price(g, keep, [&](Scenario& s) { change::launch_zero(g, keep, s); }) == 19000);
   }
+  // No queue showed its gaps: the 4 us of them may be 6.
+  CHECK(g.assumes_gap());
+  const WhatIf what_if(g, {});
+  const auto gain = what_if.gain("launch_zero");
+  REQUIRE(gain);
+  CHECK(gain->hi_share - gain->lo_share == Approx(2.0 / 88).epsilon(0.1));
 }
 
 TEST_CASE("host work: data loading, long lags and what a call may cost") {
@@ -269,6 +275,33 @@ TEST_CASE("a pause of the host of one rank is fixed, its usual lags are not") {
     if (g.nodes()[t.node].kind == NodeKind::call) CHECK(t.slow_lag == paused);
     CHECK_FALSE(t.slow);
   }
+}
+
+TEST_CASE("a transfer without its partner may be waiting or not, for either end of a gain") {
+  std::vector<ScenarioInput> inputs(2);
+  for (uint32_t r = 0; r < 2; ++r) {
+    const TimeNs work =
+        r == 1 ? 30000 : 10000;  // rank 1 is late; what rank 0 received is not known
+    inputs[r].ops = {op(1, 0, work, 7, "gemm", "other", false)};
+    if (r == 1) inputs[r].ops.push_back(op(2, 30000, 35000, 7, "gemm", "other", false));
+    if (r == 1) continue;
+    inputs[r].ops.push_back(op(2, 10000, 15000, 20, "comm", "pp", false));
+    inputs[r].ops.push_back(op(3, 15000, 45000, 20, "comm", "pp", false));
+    inputs[r].ops.push_back(op(4, 45000, 50000, 7, "gemm", "other", false));
+  }
+  Built b = build(inputs);
+  b.instances.clear();
+  b.ranks[0].waits = {{0, 1}, {1, 2}, {2, 3}};
+  const ReplayGraph g = b.graph();
+  CHECK(g.meetings() == 0);
+  const WhatIf what_if(g, {{1}});
+  const auto fixed = what_if.gain("straggler_fixed"), zero = what_if.gain("pp_zero");
+  REQUIRE(fixed);
+  CHECK(fixed->lo_share == Approx(0).margin(1e-9));
+  CHECK(fixed->hi_share == Approx(25.0 / 50));  // of 30 us all but the 5 us that the first took
+  REQUIRE(zero);
+  CHECK(zero->lo_share == Approx(0).margin(1e-9));
+  CHECK(zero->hi_share == Approx(15.0 / 50));  // then rank 1 is the later one
 }
 
 TEST_CASE("the largest member of an exchange decides what part of it is latency") {

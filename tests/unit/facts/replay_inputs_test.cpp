@@ -1,12 +1,15 @@
 // Every input that stands here or beside the checkout, through the dependency graph: with nothing
 // changed the replay gives back every event time, the simulated partition is the recorded one, and
-// the critical path covers the priced steps to the nanosecond.
+// the critical path covers the priced steps to the nanosecond. So do the ranks of every run
+// together, with the meetings of their collectives.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "analysis/analyze_rank.h"
 #include "analysis/critical_path.h"
 #include "analysis/next_wall.h"
+#include "analysis/run_builder.h"
 #include "import/importer.h"
 #include "support/catch.h"
 
@@ -23,8 +26,9 @@ std::vector<std::string> inputs() {
     if (!fs::exists(root)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
       const std::string name = entry.path().filename().string();
-      const bool trace =
-          name.find(".json") != std::string::npos || name.find(".sqlite") != std::string::npos;
+      const bool trace = name.find(".json") != std::string::npos ||
+                         name.find(".sqlite") != std::string::npos ||
+                         name.find(".wst") != std::string::npos;
       const bool contract = name == "expected.json" || name == "report.json";
       // Larger files say nothing new, and this test runs under the sanitizers too.
       if (entry.is_regular_file() && trace && !contract && entry.file_size() < (8U << 20))
@@ -63,7 +67,46 @@ Differences partition_differences(const RankAnalysis& recorded, const RankAnalys
   return out;
 }
 
+// Folders that hold the ranks of one run, each in a file; sets of files that are too large together
+// are left out.
+std::map<std::string, std::vector<std::string>> runs() {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const std::string& path : inputs())
+    out[fs::path(path).parent_path().string()].push_back(path);
+  for (auto it = out.begin(); it != out.end();) {
+    uintmax_t bytes = 0;
+    for (const std::string& path : it->second) bytes += fs::file_size(path);
+    it = it->second.size() < 2 || bytes > (16U << 20) ? out.erase(it) : std::next(it);
+  }
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("unchanged, the ranks of a run come back with all their meetings") {
+  auto classes = KernelClasses::load(WS_SOURCE_DIR "/rules/kernel_classes.json");
+  REQUIRE(classes);
+  StepOptions options;
+  options.replay_ops = 100'000;
+  int replayed = 0, met = 0;
+  for (const auto& [folder, paths] : runs()) {
+    std::vector<RankAnalysis> ranks;
+    for (const std::string& path : paths) {
+      auto traces = read_file(path);
+      for (size_t i = 0; traces && i < traces->size(); ++i)
+        ranks.push_back(analyze_rank((*traces)[i], *classes, options));
+    }
+    if (ranks.size() < 2) continue;
+    const auto run = combine_ranks(std::move(ranks), {});
+    if (!run || run->what_if.steps == 0) continue;
+    INFO(folder);
+    CHECK(run->what_if.replay_error_ns == 0);
+    ++replayed;
+    met += run->what_if.meetings > 0 ? 1 : 0;
+  }
+  CHECK(replayed >= 6);
+  CHECK(met >= 5);
+}
 
 TEST_CASE("unchanged, every input comes back as it was recorded") {
   auto classes = KernelClasses::load(WS_SOURCE_DIR "/rules/kernel_classes.json");
