@@ -192,10 +192,11 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
 
 void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
                        const std::string& version) {
-  for (Finding& f : findings)
+  for (Finding& f : findings) {
     for (Action& a : f.actions)
       if (a.framework == "megatron_lm")
         for (const FlagSpelling& s : table.flags) spell(a, s, version);
+  }
 }
 
 }  // namespace ws

@@ -51,6 +51,7 @@ Interval hull(const std::vector<Step>& steps) {
 
 std::vector<Interval> all_windows(const std::vector<Step>& steps) {
   std::vector<Interval> out;
+  out.reserve(steps.size());
   for (const Step& step : steps) out.push_back(step.window);
   return out;
 }
@@ -140,11 +141,12 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
 std::vector<uint32_t> comm_records(const Trace& trace, const RankAnalysis& rank) {
   std::vector<uint32_t> out;
   uint32_t record = 0;
-  for (const DeviceAnalysis& device : rank.devices)
+  for (const DeviceAnalysis& device : rank.devices) {
     for (uint32_t op : device.comms.op) {
       if (out.empty()) out.assign(trace.ops.size(), kNoRow);
       out[op] = record++;
     }
+  }
   return out;
 }
 
@@ -186,11 +188,13 @@ RankAnalysis analyze_rank(const Trace& trace, const KernelClasses& classes,
   out.step_origin = steps.origin;
   out.notes.merge(labels.notes);
   out.notes.merge(steps.notes);
-  for (size_t d = 0; d < steps.by_device.size(); ++d)
-    if (!steps.by_device[d].empty())
+  for (size_t d = 0; d < steps.by_device.size(); ++d) {
+    if (!steps.by_device[d].empty()) {
       out.devices.push_back(analyze_device(trace, labels, classes, host,
                                            DeviceId{static_cast<uint32_t>(d)},
                                            std::move(steps.by_device[d]), options, out.notes));
+    }
+  }
   out.host_steps = static_cast<int64_t>(steps.host_steps.size());
   out.config = config_seen(trace, labels, classes);
   if (steps_wanted.replay_ops > 0) out.replay = replay_of(trace, labels, out, steps, steps_wanted);

@@ -168,10 +168,11 @@ Cause cause_of_traffic(CommKind kind, CollectiveOp op) {
 std::vector<CauseShare> causes_of(LossGroup group, const std::vector<RankAnalysis>& ranks,
                                   const RunMeans& means) {
   Parts sum;
-  for (const DeviceMeans& row : means.devices)
+  for (const DeviceMeans& row : means.devices) {
     for (const auto& [cause, ns] :
          parts_of(group, ranks[row.rank_row].devices[row.device_row], means, row))
       sum[cause] += ns;
+  }
   std::vector<CauseShare> out;
   const auto devices = static_cast<int64_t>(means.devices.size());
   for (const auto& [cause, ns] : sum)

@@ -168,11 +168,13 @@ CommunicationSummary summarize_communication(const Trace& trace, const Labels& l
     ++row.count;
     row.total_ns += span.length();
   });
-  for (const BusyPart& part : timeline.busy)
-    if (is_comm(part.leaf))
+  for (const BusyPart& part : timeline.busy) {
+    if (is_comm(part.leaf)) {
       for_each_clip(windows, part.span, [&](size_t, Interval clip) {
         charge(table.at(key_of(labels, part.op)), part.leaf, clip.length());
       });
+    }
+  }
   Finished finished = finish(labels, table);
   out.row_of_op = rows_of_ops(trace, labels, device, finished);
   out.rows = std::move(finished.rows);

@@ -123,8 +123,8 @@ class EnclosingRanges {
     int8_t& op = op_of_name[row(r.name[i])];
     if (op < 0) {
       const std::string_view name = trace_.strings[r.name[i]];
-      op =
-          small_letters(name.substr(0, 4)) == "nccl" ? static_cast<int8_t>(collective_op(name)) : 0;
+      const bool collective = small_letters(name.substr(0, 4)) == "nccl";
+      op = static_cast<int8_t>(collective ? collective_op(name) : CollectiveOp::unknown);
     }
     said.op = static_cast<CollectiveOp>(op);
     return said;

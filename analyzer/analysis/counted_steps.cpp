@@ -14,6 +14,7 @@ std::vector<size_t> counted_steps(const std::vector<Step>& steps) {
 
 std::vector<Interval> windows_of(const std::vector<Step>& steps, const std::vector<size_t>& rows) {
   std::vector<Interval> out;
+  out.reserve(rows.size());
   for (size_t row : rows) out.push_back(steps[row].window);
   return out;
 }

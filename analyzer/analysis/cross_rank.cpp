@@ -171,13 +171,14 @@ void bound_receives(const CommSet& set, std::vector<std::vector<TimeNs>>& arriva
   const auto asked = [](const CommRecord& r) {
     return r.kind == CommKind::pp && r.op == CollectiveOp::recv;
   };
-  for (const RankComms& rank : set.ranks)
+  for (const RankComms& rank : set.ranks) {
     for (const CommRecord& r : rank.records) {
       if (!asked(r)) continue;
       Shortest& s = shortest[{r.communicator, r.bytes}];
       s.ns = std::min(s.ns, r.end_ns - r.begin_ns);
       ++s.count;
     }
+  }
   for (size_t p = 0; p < set.ranks.size(); ++p) {
     const auto& records = set.ranks[p].records;
     wait_only.emplace_back(records.size(), false);

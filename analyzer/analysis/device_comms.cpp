@@ -139,16 +139,20 @@ void add_stage(const Timeline& timeline, std::span<const Interval> windows, Devi
                                [](const CommRecord& r) { return r.kind == CommKind::pp; });
   if (!any) return;
   out.stage_steps.resize(windows.size());
-  for (const CommRecord& r : out.records)
-    if (r.kind == CommKind::pp)
+  for (const CommRecord& r : out.records) {
+    if (r.kind == CommKind::pp) {
       for_each_clip(windows, {r.begin_ns, r.end_ns}, [&](size_t step, Interval clip) {
         extend(out.stage_steps[step].pipeline, clip);
       });
-  for (const BusyPart& part : timeline.busy)
-    if (part.leaf <= Leaf::recompute)
+    }
+  }
+  for (const BusyPart& part : timeline.busy) {
+    if (part.leaf <= Leaf::recompute) {
       for_each_clip(windows, part.span, [&](size_t step, Interval clip) {
         extend(out.stage_steps[step].compute, clip);
       });
+    }
+  }
   for (const IdlePart& part : timeline.idle) {
     if (part.span.length() < kShortestEdgeIdle) continue;
     const bool open = part.leaf == Leaf::idle_unknown || part.leaf == Leaf::idle_dependency ||

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<Interval> windows_of_all(const std::vector<Step>& steps) {
   std::vector<Interval> out;
+  out.reserve(steps.size());
   for (const Step& step : steps) out.push_back(step.window);
   return out;
 }

@@ -27,10 +27,11 @@ std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdi
                                 span_text(row.ns.lo_ns, row.ns.hi_ns, means.step_ns()),
                                 duration(means.step_ns()));
   const std::vector<CauseShare> parts = causes_of(loss, ranks, means);
-  for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i)
+  for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i) {
     if (i == 0 || 200 * parts[i].ns >= means.step_ns())
       out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", words_of(parts[i].cause),
                          percent(ratio(parts[i].ns, means.step_ns())));
+  }
   return out;
 }
 
@@ -39,7 +40,7 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
                      const RunEvidence& evidence, RunVerdict& verdict) {
   double best = 0;
   TimeNs exposed = 0;
-  for (const DeviceMeans& row : means.devices)
+  for (const DeviceMeans& row : means.devices) {
     for (const CollectiveRow& c : ranks[row.rank_row].devices[row.device_row].collectives) {
       if (c.unsplit_ns == 0 || c.total_ns == 0 || row.steps == 0) continue;
       const double shortest = static_cast<double>(c.min_ns) * static_cast<double>(c.count) /
@@ -48,6 +49,7 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
               static_cast<double>(row.steps);
       exposed += c.unsplit_ns / row.steps;
     }
+  }
   if (exposed == 0) return;
   const auto devices = static_cast<int64_t>(means.devices.size());
   const std::string who = evidence.single_rank ? "one rank of the job was recorded"
@@ -166,10 +168,11 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
   const TimeNs unknown = means.mean[Leaf::idle_unknown];
   const TimeNs dependency = means.mean[Leaf::idle_dependency];
   const TimeNs unsplit = unsplit_communication(means.mean);
-  if (unknown + dependency > 0)
+  if (unknown + dependency > 0) {
     verdict.why.push_back(fmt::format(
         "the GPU is idle for {} without a known launch and for {} with work already launched",
         duration(unknown), duration(dependency)));
+  }
   if (unsplit > 0)
     verdict.why.push_back(
         fmt::format("{} of exposed collectives can be transfer or waiting", duration(unsplit)));
@@ -177,10 +180,11 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
     verdict.missing.push_back(how_to_record_graphs());
   else if (open == LossGroup::host)
     verdict.missing.push_back(dependency > unknown ? how_to_record_waits() : how_to_record_host());
-  if (open == LossGroup::memory)
+  if (open == LossGroup::memory) {
     verdict.missing.push_back(
         "memory events and offload or recompute ranges: torch.profiler with profile_memory=True, "
         "or NVTX ranges around offload");
+  }
   if (unsplit > 0) verdict.missing.push_back(how_to_record_peers());
 }
 

@@ -22,7 +22,7 @@ std::string ranks_text(const std::vector<int32_t>& ranks) {
 std::string clocks(const AcrossRanks& across, const std::vector<RankAnalysis>& ranks) {
   std::vector<int32_t> ahead, behind;
   TimeNs most_ahead = 0, most_behind = 0;
-  for (const RankAnalysis& rank : ranks)
+  for (const RankAnalysis& rank : ranks) {
     for (const DeviceAnalysis& device : rank.devices) {
       const TimeNs offset = device.clock_offset_ns.value_or(0);
       if (offset > kEndToleranceNs) {
@@ -33,6 +33,7 @@ std::string clocks(const AcrossRanks& across, const std::vector<RankAnalysis>& r
         most_behind = std::max(most_behind, -offset);
       }
     }
+  }
   if (ahead.empty() && behind.empty()) return {};
   const auto run = [](const std::vector<int32_t>& who, TimeNs ns, const char* way) {
     return fmt::format("the clock{} of {} run{} {}{} {}", who.size() == 1 ? "" : "s",
@@ -59,10 +60,11 @@ std::string division(const AcrossRanks& across, const RunMeans& means) {
       "of the exposed collectives {} a step is transfer ({}) and {} is waiting for late ranks ({})",
       duration(transfer), percent(ratio(transfer, means.step_ns())), duration(wait),
       percent(ratio(wait, means.step_ns())));
-  if (20 * wait < transfer)
+  if (20 * wait < transfer) {
     out +=
         ": the ranks arrive together, this is transfer, not waiting; exposed time is an upper "
         "bound of what hiding it gains";
+  }
   return out + fmt::format(" ({} of {} collectives matched across {} ranks)", across.split,
                            across.instances, across.ranks);
 }
@@ -152,11 +154,12 @@ std::string slow_gpu(const AcrossRanks& across) {
   if (!persistent && across.straggler.kind != StragglerKind::seldom) return {};
   for (const LateRank& late : across.late) {
     if (late.rank != across.straggler.rank || late.equal_kernels == 0) continue;
-    if (late.slower_kernels < 0.03)
+    if (late.slower_kernels < 0.03) {
       return fmt::format(
           "rank {} runs the same kernels as fast as the others ({} names compared): it is late for "
           "what its host does",
           late.rank, late.equal_kernels);
+    }
     return fmt::format(
         "rank {} runs the same kernels {} slower than the other ranks{} ({} names with equal "
         "counts compared)",
@@ -191,12 +194,13 @@ std::string pipeline(const AcrossRanks& across) {
       p.bubble_hi_share - p.bubble_share < 0.001
           ? percent(p.bubble_share)
           : fmt::format("{} to {}", percent(p.bubble_share), percent(p.bubble_hi_share)));
-  if (p.micro_batches_like > 0)
+  if (p.micro_batches_like > 0) {
     out += fmt::format(
         ". A 1F1B schedule of {} equal stages with {} micro-batches has just this bubble by "
         "itself: (p-1)/(m+p-1) = {}/{} = {}",
         p.stages, p.micro_batches_like, p.stages - 1, p.micro_batches_like + p.stages - 1,
         percent(ratio(p.stages - 1, p.micro_batches_like + p.stages - 1)));
+  }
   out += fmt::format("; the busiest stage computes {:.2f} times the mean", p.stage_max_over_mean);
   return out;
 }

@@ -59,11 +59,12 @@ std::string host_sync(const View& v) {
   const double each = c.syncs > 0 ? static_cast<double>(idle) / c.syncs : 0;
   out += fmt::format("; the GPU then runs dry for {} a step ({}), {} after each", duration(idle),
                      v.share(idle), duration(static_cast<TimeNs>(each)));
-  if (c.sync_host_ns > idle)
+  if (c.sync_host_ns > idle) {
     out += fmt::format(
         ". The {} the host spends inside these calls are not the loss: the GPU works through "
         "most of them",
         duration(c.sync_host_ns));
+  }
   return out;
 }
 
@@ -247,11 +248,12 @@ std::string compute(const View& v, Cause cause) {
 std::string unknown_host(const View& v) {
   const TimeNs jit = v.p[Leaf::idle_jit];
   const TimeNs copies = v.p[Leaf::copy_h2d] + v.p[Leaf::copy_d2h];
-  if (v.device.counts.kernels == 0 && 2 * copies > v.step_ns())
+  if (v.device.counts.kernels == 0 && 2 * copies > v.step_ns()) {
     return fmt::format(
         "copies between host and GPU take {} a step ({}) and no kernel runs: nothing shows what "
         "they are for",
         duration(copies), v.share(copies));
+  }
   std::string out;
   if (jit * 100 >= v.step_ns())
     out = fmt::format("the GPU waits {} a step ({}) while the host loads or compiles code",
@@ -323,7 +325,7 @@ std::string why_cause(Cause cause, const std::vector<RankAnalysis>& ranks, const
   const View v{ranks,      means,
                verdict,    ranks[most->rank_row].devices[most->device_row],
                most->mean, std::max<int64_t>(1, most->steps)};
-  const std::string text = sentence(cause, v);
+  std::string text = sentence(cause, v);
   if (text.empty() || means.devices.size() == 1 || cause == Cause::gc_pause) return text;
   return fmt::format("rank {}: {}", most->rank, text);
 }

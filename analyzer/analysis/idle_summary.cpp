@@ -44,10 +44,11 @@ std::vector<IdleRow> summarize_idle(const Trace& trace, const Timeline& timeline
 
 std::vector<TimeNs> longest_host_gaps(const Timeline& timeline, std::span<const Interval> windows) {
   std::vector<TimeNs> out(windows.size(), 0);
-  for (const IdlePart& part : timeline.idle)
+  for (const IdlePart& part : timeline.idle) {
     if (part.leaf == Leaf::idle_host)
       for_each_clip(windows, part.span,
                     [&](size_t w, Interval clip) { out[w] = std::max(out[w], clip.length()); });
+  }
   return out;
 }
 

@@ -245,6 +245,7 @@ std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, D
   const size_t period = (at.back() - at.front()) / (at.size() - 1);
   if (!shape.big_enough || (shape.strange > 1 && 20 * shape.strange > period)) return {};
   std::vector<TimeNs> out;
+  out.reserve(at.size());
   for (uint32_t k : at) out.push_back(trace.ops.begin_ns[s.ops[k]]);
   if (shape.any_optimizer) return shape.with_optimizer ? out : std::vector<TimeNs>{};
   return has_step_sign(trace, labels, device, out) ? out : std::vector<TimeNs>{};

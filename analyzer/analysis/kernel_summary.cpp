@@ -142,10 +142,11 @@ void note_unclassified(const std::vector<KernelRow>& kernels, TimeNs span_ns, No
   std::string detail;
   for (const KernelRow& kernel : kernels) {
     if (!kernel.unclassified || kernel.total_ns * 100 <= span_ns) continue;
-    if (++names <= 5)
+    if (++names <= 5) {
       detail +=
           fmt::format("{}{} ({:.1f} %)", names > 1 ? ", " : "", shorten(kernel.name, 60),
                       100.0 * static_cast<double>(kernel.total_ns) / static_cast<double>(span_ns));
+    }
   }
   if (names > 5) detail += fmt::format(" and {} more", names - 5);
   if (names > 0) notes.add(NoteCode::unclassified_kernels, {}, names, detail);

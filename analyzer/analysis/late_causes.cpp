@@ -88,6 +88,7 @@ LateRoot root_below(const CrossRank& cross, const std::vector<RankAnalysis>& ran
   TimeNs largest = 0;
   for (size_t c = 0; c < kColumns && !others.empty(); ++c) {
     std::vector<TimeNs> values;
+    values.reserve(others.size());
     for (const Row& row : others) values.push_back(row[c]);
     const TimeNs excess = own[c] - median_of(values);
     if (excess <= largest) continue;

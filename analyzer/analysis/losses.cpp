@@ -84,7 +84,7 @@ RunMeans means_of(const std::vector<RankAnalysis>& ranks) {
       out.stage.known_ns += rounded(stage.known_ns, row.steps);
       out.stage.open_ns += rounded(stage.open_ns, row.steps);
       out.stage.wait_ns += rounded(stage.wait_ns, row.steps);
-      out.devices.push_back(std::move(row));
+      out.devices.push_back(row);
     }
   }
   const auto devices = static_cast<int64_t>(out.devices.size());

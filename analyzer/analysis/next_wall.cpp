@@ -32,6 +32,7 @@ std::vector<CollectiveRow> exposed_rows(const SimulatedRank& sim, const Timeline
     (piece == 0 ? row.wait_ns : piece == 1 ? row.transfer_ns : row.unsplit_ns) += ns;
   }
   std::vector<CollectiveRow> out;
+  out.reserve(rows.size());
   for (auto& [key, row] : rows) out.push_back(std::move(row));
   return out;
 }

@@ -75,10 +75,11 @@ std::string no_gains(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
     return "the host works on offloaded state while the GPU waits, and what it needs for that is "
            "not recorded";
   for (const RankAnalysis& rank : ranks) {
-    if (!rank.replay)
+    if (!rank.replay) {
       return fmt::format(
           "rank {} has no two neighbouring steady steps, or they are too large to re-simulate",
           rank.rank);
+    }
   }
   return "";
 }
@@ -201,8 +202,8 @@ class Pricing {
     const auto step = static_cast<double>(means_.step_ns());
     row.saved_lo_share = lo;
     row.saved_hi_share = hi;
-    row.step_lo_ns = static_cast<TimeNs>(std::max(0.0, step * (1 - hi)) + 0.5);
-    row.step_hi_ns = static_cast<TimeNs>(std::max(0.0, step * (1 - lo)) + 0.5);
+    row.step_lo_ns = std::llround(std::max(0.0, step * (1 - hi)));
+    row.step_hi_ns = std::llround(std::max(0.0, step * (1 - lo)));
   }
 
   // By the formula of the schedule (ALGORITHMS 5.5) twice the micro-batches, or twice the chunks

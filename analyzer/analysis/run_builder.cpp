@@ -236,18 +236,20 @@ MatchedRanks matched_ranks(const CrossRank& cross, const std::vector<RankAnalysi
   }
   for (const Instance& x : cross.clocks.instances) {
     Instance known{x.communicator, x.expected, {}};
-    for (const Member& m : x.members)
+    for (const Member& m : x.members) {
       if (cross.arrivals[m.rank][m.record] != kNotMatched && !cross.wait_only[m.rank][m.record])
         known.members.push_back({static_cast<uint32_t>(cross.participants[m.rank].rank_row),
                                  first_record[m.rank] + m.record});
+    }
     if (known.members.size() == x.members.size() && known.members.size() > 1)
       out.instances.push_back(std::move(known));
   }
   out.communicators = cross.set.communicators;
-  for (uint32_t r = 0; r < ranks.size(); ++r)
+  for (uint32_t r = 0; r < ranks.size(); ++r) {
     if (std::find(across.late_ranks.begin(), across.late_ranks.end(), ranks[r].rank) !=
         across.late_ranks.end())
       out.late_ranks.push_back(r);
+  }
   return out;
 }
 
@@ -319,11 +321,12 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
     found += fmt::format("{}{}", found.empty() ? "" : ", ", rank.rank);
     if (selected(rank)) run.ranks.push_back(std::move(rank));
   }
-  if (run.ranks.empty())
+  if (run.ranks.empty()) {
     return Error{
         fmt::format("--rank: expected ranks of this run, found none of them; "
                     "the run has {}",
                     shorten(found, 200))};
+  }
   leave_out_torn(run);
   const MatchedRanks known = join_ranks(run);
   gather_notes(run);

@@ -101,10 +101,11 @@ StartUp start_up_of(const std::vector<RankAnalysis>& ranks) {
 NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
   const StartUp start = start_up_of(ranks);
   const Step* step = nullptr;
-  for (const RankAnalysis& rank : ranks)
+  for (const RankAnalysis& rank : ranks) {
     for (const DeviceAnalysis& device : rank.devices)
       for (const Step& s : device.steps)
         if (s.complete && step == nullptr) step = &s;
+  }
   const bool first = step != nullptr && step->index == 0;
   if (!first && start.loading_steps == 0)
     return {Cause::too_few_steps, "one step only: nothing tells whether it is like the others",
@@ -127,12 +128,13 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
   for (const RankAnalysis& rank : ranks) {
     ambiguous |= rank.notes.count(NoteCode::ambiguous_correlation) > 0;
     // Events stand in the file in no order of time, so a cut takes some out of every step.
-    if (rank.notes.count(NoteCode::truncated_file) > 0)
+    if (rank.notes.count(NoteCode::truncated_file) > 0) {
       return NotEnough{
           Cause::records_lost,
           "the file is cut off: events stand in it in no order of time, so that records "
           "may be missing in any step",
           "the whole file: copy or export it again, or record fewer steps"};
+    }
     for (const DeviceAnalysis& device : rank.devices) {
       ops += device.evidence.step_ops;
       linked += device.evidence.step_ops_with_launch;
@@ -142,18 +144,20 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
       graphs |= device.evidence.opaque_ns > 0;
     }
   }
-  if (spanning > 0)
+  if (spanning > 0) {
     return NotEnough{graphs ? Cause::graph_level_trace : Cause::too_few_steps,
                      fmt::format("{} device records are longer than a whole step", spanning),
                      graphs ? how_to_record_graphs() : how_to_record_steps()};
-  if (without_op * 20 > ops)
+  }
+  if (without_op * 20 > ops) {
     return NotEnough{Cause::records_lost,
                      fmt::format("{} of {} launches in the steps have no device record: what the "
                                  "GPU did is only partly known",
                                  without_op, launches),
                      how_to_record_gpu()};
+  }
   // The records are there, the link is not: nothing was lost that was recorded.
-  if ((ops - linked) * 20 > ops)
+  if ((ops - linked) * 20 > ops) {
     return NotEnough{Cause::unknown,
                      fmt::format("{} of {} device records in the steps {}: why the GPU was idle "
                                  "can not be told",
@@ -162,6 +166,7 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
                                              "that their launch is not known"
                                            : "have no launch call in the recording"),
                      how_to_record_host()};
+  }
   return std::nullopt;
 }
 
@@ -226,12 +231,14 @@ std::optional<NotEnough> opaque(const RunMeans& means, std::string_view of, bool
 std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                                     const RunEvidence& evidence) {
   if (means.devices.empty()) {
-    for (const RankAnalysis& rank : ranks)
-      if (rank.notes.count(NoteCode::other_accelerator) > 0)
+    for (const RankAnalysis& rank : ranks) {
+      if (rank.notes.count(NoteCode::other_accelerator) > 0) {
         return NotEnough{Cause::no_gpu_events,
                          "the device records in the file are of an accelerator that is no GPU, and "
                          "are not read",
                          "the same training on a CUDA or ROCm GPU, with torch.profiler or nsys"};
+      }
+    }
     return NotEnough{Cause::no_gpu_events,
                      "no GPU activity was recorded: the GPU side of the run is unknown",
                      how_to_record_gpu()};
@@ -256,11 +263,12 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
   }
   if (evidence.complete_steps == 1) return one_step(ranks);
   const StartUp start = start_up_of(ranks);
-  if (start.loading_steps * 2 > start.steps)
+  if (start.loading_steps * 2 > start.steps) {
     return NotEnough{Cause::only_warmup,
                      fmt::format("{} of {} steps load code while the GPU waits: this is warm-up",
                                  start.loading_steps, start.steps),
                      how_to_record_steps()};
+  }
   if (auto out = unsteady(ranks)) return out;
   if (auto out = lost_records(ranks)) return out;
   return opaque(means, "step", false);

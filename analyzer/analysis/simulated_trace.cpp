@@ -11,6 +11,14 @@
 namespace ws {
 namespace {
 
+// Begin and end of a node are two events.
+TimeNs begin_of(const std::vector<TimeNs>& events, uint32_t node) {
+  return events[size_t{2} * node];
+}
+TimeNs end_of(const std::vector<TimeNs>& events, uint32_t node) {
+  return events[size_t{2} * node + 1];
+}
+
 class HostClock {
  public:
   HostClock(const ReplayGraph& graph, size_t rank_row, const std::vector<TimeNs>& events)
@@ -57,8 +65,10 @@ class HostClock {
     if (i + 1 == list.size()) return free;
     return std::clamp(free, sim_end(list[i]), std::max(sim_end(list[i]), sim_begin(list[i + 1])));
   }
-  TimeNs sim_begin(uint32_t call) const { return events_[2 * graph_.node_of_call(row_, call)]; }
-  TimeNs sim_end(uint32_t call) const { return events_[2 * graph_.node_of_call(row_, call) + 1]; }
+  TimeNs sim_begin(uint32_t call) const {
+    return begin_of(events_, graph_.node_of_call(row_, call));
+  }
+  TimeNs sim_end(uint32_t call) const { return end_of(events_, graph_.node_of_call(row_, call)); }
 
   const ReplayGraph& graph_;
   const ReplayRank& rank_;
@@ -118,8 +128,8 @@ class Columns {
     std::vector<TimeNs> begin, end;
     for (size_t i = 0; i < rank_.calls.size(); ++i) {
       const uint32_t node = graph_.node_of_call(row_, i);
-      begin.push_back(events_[2 * node]);
-      end.push_back(events_[2 * node + 1]);
+      begin.push_back(begin_of(events_, node));
+      end.push_back(end_of(events_, node));
     }
     const auto rows = sorted_rows(rank_.calls.size(), begin, end);
     call_at_.resize(rows.size());
@@ -138,8 +148,8 @@ class Columns {
     std::vector<TimeNs> begin, end, order_end;
     for (size_t i = 0; i < rank_.ops.size(); ++i) {
       const uint32_t node = graph_.node_of_op(row_, i);
-      begin.push_back(events_[2 * node]);
-      end.push_back(events_[2 * node + 1]);
+      begin.push_back(begin_of(events_, node));
+      end.push_back(end_of(events_, node));
     }
     order_end.assign(begin.size(), 0);  // device records are in order of begin, then row
     GpuOps& o = out_.trace.ops;
@@ -212,11 +222,11 @@ class Columns {
       if (op.end_ns == t && is_compute(op.cls)) ends = i;
       if (op.begin_ns == t) begins = i;
       if (!is_compute(op.cls) || op.call == kNoRow || op.order_ns >= host_ns) continue;
-      done = std::max(done, events_[2 * graph_.node_of_op(row_, i) + 1]);
+      done = std::max(done, end_of(events_, graph_.node_of_op(row_, i)));
       done_recorded = std::max(done_recorded, op.end_ns);
     }
-    const TimeNs at = ends != kNoRow     ? events_[2 * graph_.node_of_op(row_, ends) + 1]
-                      : begins != kNoRow ? events_[2 * graph_.node_of_op(row_, begins)]
+    const TimeNs at = ends != kNoRow     ? end_of(events_, graph_.node_of_op(row_, ends))
+                      : begins != kNoRow ? begin_of(events_, graph_.node_of_op(row_, begins))
                                          : clock.at(t);
     const bool by_rule = host_ns <= t && done_recorded <= t;
     return by_rule ? std::max({at, clock.at(host_ns), done}) : at;

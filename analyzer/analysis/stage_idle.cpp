@@ -87,10 +87,11 @@ std::vector<uint32_t> replicas_of(const CrossRank& cross) {
   }
   if (!matched) {  // only one side of the transfers was recorded: the communicator has to do
     std::map<uint32_t, uint32_t> first;
-    for (uint32_t p = 0; p < cross.participants.size(); ++p)
+    for (uint32_t p = 0; p < cross.participants.size(); ++p) {
       for (const CommRecord& r : cross.set.ranks[p].records)
         if (r.kind == CommKind::pp)
           sets.join(p, first.try_emplace(r.communicator, p).first->second);
+    }
   }
   std::vector<uint32_t> out;
   for (uint32_t p = 0; p < cross.participants.size(); ++p) out.push_back(sets.find(p));

@@ -49,6 +49,7 @@ std::vector<Step> named_steps(const Trace& trace, const std::vector<HostStep>& h
 
 std::vector<Interval> host_windows(const std::vector<HostStep>& host) {
   std::vector<Interval> out;
+  out.reserve(host.size());
   for (const HostStep& h : host) out.push_back({h.begin_ns, h.end_ns});
   return out;
 }

@@ -52,13 +52,14 @@ std::vector<std::vector<uint32_t>> groups_on_stream(const CommSet& set, const Of
   const size_t n = users.size();
   if (n < 2) return {};
   std::vector<TimeNs> difference(n * n, kApart), nearest(n, kApart);
-  for (size_t i = 0; i < n; ++i)
+  for (size_t i = 0; i < n; ++i) {
     for (size_t j = i + 1; j < n; ++j) {
       const TimeNs d = apart(set, offsets, lists[users[i]], lists[users[j]]);
       difference[i * n + j] = d;
       nearest[i] = std::min(nearest[i], d);
       nearest[j] = std::min(nearest[j], d);
     }
+  }
   std::vector<TimeNs> known;
   for (TimeNs d : nearest)
     if (d != kApart) known.push_back(d);
@@ -71,12 +72,14 @@ std::vector<std::vector<uint32_t>> groups_on_stream(const CommSet& set, const Of
     while (root[i] != i) i = root[i] = root[root[i]];
     return i;
   };
-  for (size_t i = 0; i < n; ++i)
-    for (size_t j = i + 1; j < n; ++j)
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = i + 1; j < n; ++j) {
       if (difference[i * n + j] <= close) {
         const size_t a = find(i), b = find(j);
         root[std::max(a, b)] = std::min(a, b);
       }
+    }
+  }
   std::map<size_t, std::vector<uint32_t>> groups;
   for (size_t i = 0; i < n; ++i) groups[find(i)].push_back(users[i]);
   std::vector<std::vector<uint32_t>> out;

@@ -167,8 +167,8 @@ void find_where(const std::vector<RankAnalysis>& ranks, RunVerdict& verdict) {
 
 // Steps that were left out because the profiler itself took their time.
 void find_profiler_steps(const std::vector<RankAnalysis>& ranks, RunVerdict& verdict) {
-  for (const RankAnalysis& rank : ranks)
-    for (const DeviceAnalysis& device : rank.devices)
+  for (const RankAnalysis& rank : ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
       for (size_t i = 0; i < device.steps.size(); ++i) {
         const Step& step = device.steps[i];
         const bool left_out = step.outlier && !step.steady;
@@ -177,6 +177,8 @@ void find_profiler_steps(const std::vector<RankAnalysis>& ranks, RunVerdict& ver
         if (std::find(names.begin(), names.end(), step.name) == names.end())
           names.push_back(step.name);
       }
+    }
+  }
 }
 
 std::optional<bool> latent_memory_wall(const std::vector<RankAnalysis>& ranks,

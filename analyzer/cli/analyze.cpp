@@ -191,10 +191,11 @@ Result<void> check_partial(const AnalyzeOptions& o) {
       {"--report", !o.report.reports.empty()},  {"--rules", !o.report.rule_folders.empty()},
       {"--fail-on", !o.report.fail_on.empty()}, {"--all", o.report.all},
       {"--what-if", !o.what_if.ids.empty()},    {"--show-names", o.show_names}};
-  for (const auto& [name, given] : others)
+  for (const auto& [name, given] : others) {
     if (given)
       return Error{fmt::format(
           "--partial: expected no {} beside it, found both; give it to `wallsight merge`", name)};
+  }
   return {};
 }
 

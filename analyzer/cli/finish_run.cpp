@@ -28,10 +28,11 @@ std::string text_of(const Selection& selection) {
 // Ranks that were asked for and are in no file.
 void note_absent_ranks(const RunOptions& asked, RunAnalysis& run) {
   std::vector<int32_t> absent;
-  for (const int32_t rank : asked.ranks)
+  for (const int32_t rank : asked.ranks) {
     if (std::none_of(run.ranks.begin(), run.ranks.end(),
                      [&](const RankAnalysis& r) { return r.rank == rank; }))
       absent.push_back(rank);
+  }
   if (absent.empty()) return;
   run.notes.add(NoteCode::rank_not_found, {}, static_cast<int64_t>(absent.size()),
                 ranks_text(absent));
@@ -81,12 +82,13 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
   if (!platforms) return platforms.error();
   const bool nothing_left = std::all_of(ranks.begin(), ranks.end(),
                                         [](const RankAnalysis& r) { return r.devices.empty(); });
-  if (nothing_left && !(selection.steps.empty() && selection.time.empty()))
+  if (nothing_left && !(selection.steps.empty() && selection.time.empty())) {
     return Error{fmt::format(
         "{}: expected a part of the recording with device records, found none in '{}'; analyze it "
         "without this option to see its steps and times",
         selection.steps.empty() ? "--time" : "--step",
         selection.steps.empty() ? selection.time : selection.steps)};
+  }
   options.selection = text_of(selection);
   FactOptions with_config = shown;
   const auto recorded =

@@ -113,18 +113,21 @@ Result<Merged> merged(const std::vector<std::string>& files, bool what_if) {
     auto partial = read_partial(files[i]);
     if (!partial) return partial.error();
     if (i == 0) out.options = partial->options;
-    if (!(partial->options == out.options))
+    if (!(partial->options == out.options)) {
       return Error{fmt::format(
           "{}: expected a partial made with {}, as {} was, found one made with {}; make them alike",
           files[i], text_of(out.options), files[0], text_of(partial->options))};
+    }
     out.notes.merge(partial->notes);
     for (RankAnalysis& rank : partial->ranks) {
-      for (size_t k = 0; k < out.ranks.size(); ++k)
-        if (out.file[k] != i && same_rank(out.ranks[k], rank))
+      for (size_t k = 0; k < out.ranks.size(); ++k) {
+        if (out.file[k] != i && same_rank(out.ranks[k], rank)) {
           return Error{fmt::format(
               "{}: expected every rank once, found rank {} of {} in {} as well; leave "
               "one of the two out",
               files[i], rank.rank, fs::path(rank.path).filename().string(), files[out.file[k]])};
+        }
+      }
       if (!what_if) rank.replay.reset();
       out.ranks.push_back(std::move(rank));
       out.file.push_back(i);

@@ -111,10 +111,11 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
       }
     }
   }
-  if (!database.empty() && !kind.may_replace(database))
+  if (!database.empty() && !kind.may_replace(database)) {
     return Error{fmt::format(
         "{}: -o expects a new file or an older {}, found another file; name another one", database,
         kind.name)};
+  }
   return {};
 }
 

@@ -81,7 +81,7 @@ class PartList {
  public:
   explicit PartList(const Choices& c) : c_(c) {}
   void add(const char* name, std::string formula, double dense, double moe,
-           std::vector<std::string_view> recompute, std::string_view offload) {
+           const std::vector<std::string_view>& recompute, std::string_view offload) {
     std::string remark;
     for (const std::string_view module : recompute) {
       if (!holds(c_.recomputed, module)) continue;
@@ -240,10 +240,11 @@ void add_activations(RankMemory& rank, const ActivationRules& rules, const InFli
                     layers, p.remark),
         bytes);
   }
-  if (in_flight.loss)
+  if (in_flight.loss) {
     put("logits",
         fmt::format("{:.0f} B per token x {:.0f} tokens", rules.logits_bytes, rules.tokens),
         rules.logits_bytes * rules.tokens);
+  }
 }
 
 }  // namespace ws

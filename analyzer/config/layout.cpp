@@ -89,10 +89,11 @@ Layout layout_of(const RunConfig& config) {
   if (out.seq_len) out.cp_suggested = suggested_cp(*out.seq_len, out.tp);
   if (out.pp > 1) {
     out.stages = saturating_product(out.pp, out.vpp.value_or(1));
-    if (out.accumulation)
+    if (out.accumulation) {
       out.bubble_share =
           static_cast<double>(out.pp - 1) /
           (static_cast<double>(out.vpp.value_or(1)) * static_cast<double>(*out.accumulation));
+    }
   }
   return out;
 }

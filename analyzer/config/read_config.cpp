@@ -124,10 +124,11 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   add_missing(*config, "framework", std::string("megatron_lm"), source);
   if (text(*config, "framework") == "megatron_lm" && is_whole(*config, words))
     add_megatron_defaults(*config);
-  else
+  else {
     config->notes.push_back(
         "parts of the command line come from outside the file: flags that are not in it count as "
         "unknown, not as off");
+  }
   return config;
 }
 
@@ -155,11 +156,12 @@ bool has_overrides(std::string_view text) {
 }  // namespace
 
 Result<RunConfig> read_config(std::string_view text, const std::string& source) {
-  if (text.size() > kFileLimit)
+  if (text.size() > kFileLimit) {
     return Error{
         fmt::format("{}: expected at most {} bytes, found more; give the part with the "
                     "arguments",
                     source, kFileLimit)};
+  }
   if (has_argument_dump(text)) {
     ConfigBuilder out(source, "Megatron-LM argument dump", Twice::first_wins);
     read_argument_dump(text, out);
@@ -168,11 +170,12 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
   }
   if (text.find('\0') != std::string_view::npos)
     return read_command(words_between_nuls(text), {}, source, "command line");
-  if (is_bracket_bomb(text))
+  if (is_bracket_bomb(text)) {
     return Error{
         fmt::format("{}: expected at most 200 open brackets, found more; this is no run "
                     "configuration",
                     source)};
+  }
   const char first = first_mark(text);
   if (first == '[') {
     auto words = words_of_json(text);

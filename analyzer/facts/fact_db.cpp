@@ -31,17 +31,19 @@ Result<void> check_tables(const Database& db, const std::string& path) {
       if (!query) return Error{fmt::format("{}: can not read its tables", path)};
       query->bind(1, std::string_view(table));
       while (query->step()) columns.emplace(query->text(0));
-      if (columns.empty())
+      if (columns.empty()) {
         return Error{
             fmt::format("{}: expected a fact database, found none of its tables named {}; analyze "
                         "the recording again",
                         path, table)};
+      }
     }
-    if (columns.count(c.column) == 0)
+    if (columns.count(c.column) == 0) {
       return Error{
           fmt::format("{}: expected a fact database, found {} without its column {}; analyze the "
                       "recording again",
                       path, table, c.column)};
+    }
   }
   return {};
 }

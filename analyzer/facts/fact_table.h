@@ -41,9 +41,7 @@ class FactTable {
   void prepare(size_t columns);
   template <class T>
   void bind(int at, const T& value) {
-    if constexpr (std::is_same_v<T, bool>)
-      statement_->bind(at, static_cast<int64_t>(value));
-    else if constexpr (std::is_integral_v<T>)
+    if constexpr (std::is_integral_v<T>)  // bool too
       statement_->bind(at, static_cast<int64_t>(value));
     else if constexpr (std::is_floating_point_v<T>)
       statement_->bind(at, static_cast<double>(value));

@@ -66,10 +66,11 @@ std::string_view finish(RankMessage& m) {
 Result<std::string> encode_partial(Partial partial, const std::string& place) {
   PartialMessage m{WS_VERSION, spellings(), std::move(partial.options), partial.notes.all(), {}};
   for (RankAnalysis& rank : partial.ranks) {
-    if (const std::string_view why = wrong_with(rank); !why.empty())
+    if (const std::string_view why = wrong_with(rank); !why.empty()) {
       return Error{fmt::format(
           "{}: expected ranks that fit into a partial, found {} in {}; analyze its traces at once",
           place, why, rank.path)};
+    }
     std::vector<Note> notes = rank.notes.all();
     m.ranks.push_back({std::move(rank), std::move(notes)});
   }
@@ -79,11 +80,12 @@ Result<std::string> encode_partial(Partial partial, const std::string& place) {
     fields(writer, m);
   }
   std::string file = framed(bytes);
-  if (file.empty())
+  if (file.empty()) {
     return Error{fmt::format(
         "{}: expected at most 1 GiB of results in a partial, found {} MiB; write fewer ranks into "
         "one",
         place, bytes.size() >> 20)};
+  }
   return file;
 }
 
@@ -99,11 +101,12 @@ Result<Partial> decode_partial(std::string_view bytes, const std::string& place)
     state.fail("bytes that are no message");
   }
   const bool other_names = m.spellings != spellings();
-  if (other_names && !m.version.empty())
+  if (other_names && !m.version.empty()) {
     return Error{fmt::format(
         "{}: expected a partial of this wallsight, {}, found one of wallsight {}; merge it with "
         "that one, or make it again with this one",
         place, WS_VERSION, m.version)};
+  }
   if (other_names) state.fail("numbers without their names");
   if (!state.why.empty()) return refused(place, state.why);
   Partial out;

@@ -64,10 +64,11 @@ void check_unsplit(const DeviceAnalysis& device, Check& check) {
     if (row != kNoRow) per_row[row] += part.span.length();
   }
   const auto covers = [&](const Breakdown& p, const ByKind& sums) {
-    for (size_t k = 0; k < kKinds; ++k)
+    for (size_t k = 0; k < kKinds; ++k) {
       check.need(
           sums[k] <= p[comm_leaf(OpClass::comm, static_cast<CommKind>(k), CommPart::unsplit)],
           "more exposed time than its step has");
+    }
   };
   for (size_t i = 0; i < per_step.size(); ++i) covers(device.breakdowns[i], per_step[i]);
   for (const Breakdown* p : {&device.evidence.half_constants, &device.evidence.double_constants})

@@ -80,18 +80,20 @@ std::string framed(std::string_view message) {
 }
 
 Result<std::string> unframed(std::string_view file, const std::string& place) {
-  if (file.substr(0, kMagic.size()) != kMagic)
+  if (file.substr(0, kMagic.size()) != kMagic) {
     return Error{fmt::format(
         "{}: expected a partial, found another file; name what `wallsight analyze --partial` "
         "wrote, and give traces to `wallsight analyze`",
         place)};
+  }
   if (file.size() < kHeaderBytes) return damaged(place, "the first bytes of one");
   if (number(file, 28, 4) != crc32c(file.substr(0, 28))) return damaged(place, "damaged bytes");
-  if (number(file, 4, 1) != kVersion)
+  if (number(file, 4, 1) != kVersion) {
     return Error{fmt::format(
         "{}: expected a partial of version {}, found version {}; merge it with the wallsight that "
         "wrote it, or make it again with this one",
         place, kVersion, number(file, 4, 1))};
+  }
   const uint64_t stored_bytes = number(file, 8, 8), plain_bytes = number(file, 16, 8);
   const bool compressed = file[5] == 1;
   const bool sizes = (compressed || file[5] == 0) && number(file, 6, 2) == 0 &&

@@ -84,10 +84,11 @@ Result<void> write_across(const Database& db, const FactInput& in) {
   }
   TimeNs all = 0;
   for (const LateCause& late : a.causes) all += late.marginal_ns;
-  for (const LateCause& late : a.causes)
+  for (const LateCause& late : a.causes) {
     causes.row(late.rank, late.transfer ? std::string_view("transfer") : ws::name_of(late.category),
                ws::name_of(late.cause), late.marginal_ns / std::max<int64_t>(1, a.steps),
                ratio(late.marginal_ns, all), late.instances, late.steps);
+  }
   if (auto ok = across.result(); !ok) return ok;
   return causes.result();
 }

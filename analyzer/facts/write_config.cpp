@@ -13,12 +13,13 @@ namespace {
 // are not an answer.
 std::optional<int64_t> group_size(const RunAnalysis& run, CommKind kind) {
   std::set<int64_t> sizes;
-  for (const RankAnalysis& rank : run.ranks)
+  for (const RankAnalysis& rank : run.ranks) {
     for (const Communicator& c : rank.communicators) {
       if (!c.named || c.guessed || c.kind != kind) continue;
       const auto members = static_cast<int64_t>(c.members.size());
       if (const int64_t size = c.size > 0 ? c.size : members; size > 0) sizes.insert(size);
     }
+  }
   return sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
 }
 

@@ -47,6 +47,7 @@ std::vector<MergedKernel> merged_kernels(const RunAnalysis& run) {
     }
   });
   std::vector<MergedKernel> out;
+  out.reserve(by_name.size());
   for (auto& [key, kernel] : by_name) out.push_back(std::move(kernel));
   std::stable_sort(out.begin(), out.end(), [](const MergedKernel& a, const MergedKernel& b) {
     return a.total_ns > b.total_ns;

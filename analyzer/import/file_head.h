@@ -12,7 +12,7 @@ struct FileHead {
   int64_t file_bytes = 0;  // of the file as it lies there
   bool gzip = false;
 };
-inline constexpr size_t kHeadBytes = 64 * 1024;
+inline constexpr size_t kHeadBytes = size_t{64} << 10;
 
 // Errors: not there, not readable, not a regular file, empty, gzip that can not be inflated.
 Result<FileHead> read_head(const std::string& path);

@@ -15,7 +15,7 @@ namespace {
 using namespace kineto;
 
 constexpr std::string_view kEventsKey = "\"traceEvents\"";
-constexpr size_t kSniffBytes = 8 * 1024 * 1024;  // how far into a file its events may begin
+constexpr size_t kSniffBytes = size_t{8} << 20;  // how far into a file its events may begin
 
 // Files whose header is longer than the head: looks on for the events.
 bool has_events_key(const std::string& path) {
@@ -54,7 +54,7 @@ int sniff_kineto(std::string_view head, const std::string& path) {
                                "\"distributedInfo\"", "\"displayTimeUnit\""}) {
     if (head.find(key) != std::string_view::npos) return 40;
   }
-  return head.size() >= 32 * 1024 && has_events_key(path) ? 80 : 0;
+  return head.size() >= size_t{32} << 10 && has_events_key(path) ? 80 : 0;
 }
 
 Result<std::vector<Trace>> read_kineto_file(const std::string& path) {

@@ -10,7 +10,7 @@
 namespace ws::kineto {
 namespace {
 
-constexpr size_t kMaxRecordBytes = 4 * 1024 * 1024;
+constexpr size_t kMaxRecordBytes = size_t{4} << 20;
 constexpr std::string_view kEventsKey = "\"traceEvents\"";
 
 const char* brace_or_closing_bracket(const char* p, const char* end) {

@@ -33,7 +33,7 @@ std::string_view three_parts(std::string_view version) {
 Result<void> read_versions(const File& file, Info& info) {
   std::string product, schema;
   for (const char* table : {"EXPORT_META_DATA", "META_DATA_EXPORT"}) {
-    const Result<void> ok = file.for_each_row(table, {"name", "value"}, [&](const RowValues& s) {
+    Result<void> ok = file.for_each_row(table, {"name", "value"}, [&](const RowValues& s) {
       if (s.text(0) == "EXPORT_PRODUCT_VERSION") product = shown(s.text(1));
       if (s.text(0) == "EXPORT_SCHEMA_VERSION") schema = shown(s.text(1));
     });
@@ -95,7 +95,7 @@ Result<void> read_gpus(const File& file, Info& info) {
 }
 
 Result<void> read_hosts(const File& file, Info& info) {
-  const Result<void> ok = file.for_each_row(
+  Result<void> ok = file.for_each_row(
       "TARGET_INFO_SYSTEM_ENV", {"globalVid", "name", "value"}, [&](const RowValues& s) {
         if (s.text(1) == "Hostname")
           info.host_names[host_of(process_key(s.int64(0)))] = shown(s.text(2));
@@ -145,7 +145,7 @@ constexpr RankVariable kRankVariables[] = {{"RANK", "WORLD_SIZE"},
 
 Result<void> read_environment(const File& file, Info& info) {
   std::map<std::string, std::string, std::less<>> variables;
-  const Result<void> ok =
+  Result<void> ok =
       file.for_each_row("META_DATA_CAPTURE", {"name", "value"}, [&](const RowValues& s) {
         const std::string_view name = s.text(0), value = s.text(1);
         if (name.find("ENVIRONMENT_VARIABLE") == std::string_view::npos) return;
@@ -185,7 +185,7 @@ Result<Info> read_info(const File& file) {
   Info info;
   for (Result<void> (*read)(const File&, Info&) :
        {read_versions, read_gpus, read_hosts, read_messages, read_environment}) {
-    if (const Result<void> ok = read(file, info); !ok) return ok.error();
+    if (Result<void> ok = read(file, info); !ok) return ok.error();
   }
   return info;
 }

@@ -107,7 +107,7 @@ ProcessKey owner_of(const RowValues& s, int column, const Ranks& ranks) {
 
 Result<void> read_nvtx(const File& file, const Strings& strings, Ranks& ranks) {
   Place place{"NVTX_EVENTS row", 0};
-  const Result<void> ok =
+  Result<void> ok =
       file.for_each_row("NVTX_EVENTS",
                         {"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId",
                          "text", "textId", "jsonText", "jsonTextId"},
@@ -232,7 +232,7 @@ Result<void> read_overhead(const File& file, const Strings& strings, Ranks& rank
   for (const std::string table : {"PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD"}) {
     const std::string row = table + " row";
     Place place{row, 0};
-    const Result<void> ok = file.for_each_row(
+    Result<void> ok = file.for_each_row(
         table, {"start", "end", "globalTid", "nameId", "overheadType"}, [&](const RowValues& s) {
           ++place.number;
           const ProcessKey owner = owner_of(s, 2, ranks);

@@ -59,6 +59,7 @@ bool on_path(const std::string& program) {
 // Exit status of the program, its output in `log`; -1 when it could not run or was killed.
 int run(const std::vector<std::string>& arguments, const std::string& log) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   const pid_t child = ::fork();

@@ -8,7 +8,7 @@
 namespace ws::nsys {
 namespace {
 
-constexpr size_t kBlockRows = 8 * 1024;
+constexpr size_t kBlockRows = size_t{8} << 10;
 
 // Collects rows and passes them on in blocks.
 template <class Record>
@@ -102,7 +102,7 @@ Result<void> scan_kernels(const File& file, const Strings& strings, GraphLaunche
                           Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_KERNEL row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok =
+  Result<void> ok =
       file.for_each_row(kTable,
                         {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
                          "globalPid", "demangledName", "shortName", "graphNodeId", "graphId"},
@@ -127,7 +127,7 @@ Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Bloc
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMCPY row", kTable = table_of(kPlace);
   constexpr int64_t kPageable = 0;
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok =
+  Result<void> ok =
       file.for_each_row(kTable,
                         {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
                          "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
@@ -148,16 +148,16 @@ Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Bloc
 Result<void> scan_fills(const File& file, GraphLaunches& launches, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMSET row", kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = file.for_each_row(kTable,
-                                            {"start", "end", "deviceId", "contextId", "streamId",
-                                             "correlationId", "globalPid", "graphNodeId"},
-                                            [&](const RowValues& s) {
-                                              DeviceRow& row = sender.next();
-                                              fill_common(row, s);
-                                              row.kind = OpKind::memset;
-                                              row.node = static_cast<uint64_t>(s.int64(7));
-                                              row.graph = launches.id_of(row, 0);
-                                            });
+  Result<void> ok = file.for_each_row(kTable,
+                                      {"start", "end", "deviceId", "contextId", "streamId",
+                                       "correlationId", "globalPid", "graphNodeId"},
+                                      [&](const RowValues& s) {
+                                        DeviceRow& row = sender.next();
+                                        fill_common(row, s);
+                                        row.kind = OpKind::memset;
+                                        row.node = static_cast<uint64_t>(s.int64(7));
+                                        row.graph = launches.id_of(row, 0);
+                                      });
   sender.flush();
   return ok;
 }
@@ -166,15 +166,15 @@ Result<void> scan_graphs(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE row",
                              kTable = table_of(kPlace);
   Sender<DeviceRow> sender(out, kPlace);
-  const Result<void> ok = file.for_each_row(kTable,
-                                            {"start", "end", "deviceId", "contextId", "streamId",
-                                             "correlationId", "globalPid", "graphId"},
-                                            [&](const RowValues& s) {
-                                              DeviceRow& row = sender.next();
-                                              fill_common(row, s);
-                                              row.kind = OpKind::graph;
-                                              row.graph = nonzero(s.int64(7));
-                                            });
+  Result<void> ok = file.for_each_row(kTable,
+                                      {"start", "end", "deviceId", "contextId", "streamId",
+                                       "correlationId", "globalPid", "graphId"},
+                                      [&](const RowValues& s) {
+                                        DeviceRow& row = sender.next();
+                                        fill_common(row, s);
+                                        row.kind = OpKind::graph;
+                                        row.graph = nonzero(s.int64(7));
+                                      });
   sender.flush();
   return ok;
 }
@@ -203,7 +203,7 @@ int64_t number_or_none(const RowValues& s, int column) {
 Result<void> scan_api_calls(const File& file, const Strings& strings, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_RUNTIME row", kTable = table_of(kPlace);
   Sender<CallRecord> sender(out, kPlace);
-  const Result<void> ok = file.for_each_row(
+  Result<void> ok = file.for_each_row(
       kTable, {"start", "end", "globalTid", "correlationId", "nameId"}, [&](const RowValues& s) {
         CallRecord& row = sender.next();
         row.begin_ns = s.int64(0);
@@ -221,20 +221,20 @@ Result<void> scan_synchronization(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION row",
                              kTable = table_of(kPlace);
   Sender<SyncRow> sender(out, kPlace);
-  const Result<void> ok = file.for_each_row(kTable,
-                                            {"start", "end", "streamId", "correlationId",
-                                             "globalPid", "syncType", "eventId", "eventSyncId"},
-                                            [&](const RowValues& s) {
-                                              SyncRow& row = sender.next();
-                                              row.begin_ns = s.int64(0);
-                                              row.end_ns = s.int64(1);
-                                              row.record.stream = number_or_none(s, 2);
-                                              row.correlation = correlation_at(s, 3);
-                                              row.process = process_at(s, 4);
-                                              row.record.kind = sync_kind(s.int64(5));
-                                              row.record.event_id = number_or_none(s, 6);
-                                              row.record.sync_id = number_or_none(s, 7);
-                                            });
+  Result<void> ok = file.for_each_row(kTable,
+                                      {"start", "end", "streamId", "correlationId", "globalPid",
+                                       "syncType", "eventId", "eventSyncId"},
+                                      [&](const RowValues& s) {
+                                        SyncRow& row = sender.next();
+                                        row.begin_ns = s.int64(0);
+                                        row.end_ns = s.int64(1);
+                                        row.record.stream = number_or_none(s, 2);
+                                        row.correlation = correlation_at(s, 3);
+                                        row.process = process_at(s, 4);
+                                        row.record.kind = sync_kind(s.int64(5));
+                                        row.record.event_id = number_or_none(s, 6);
+                                        row.record.sync_id = number_or_none(s, 7);
+                                      });
   sender.flush();
   return ok;
 }
@@ -243,7 +243,7 @@ Result<void> scan_event_records(const File& file, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_CUDA_EVENT row",
                              kTable = table_of(kPlace);
   Sender<EventRow> sender(out, kPlace);
-  const Result<void> ok = file.for_each_row(
+  Result<void> ok = file.for_each_row(
       kTable, {"streamId", "correlationId", "globalPid", "eventId", "eventSyncId"},
       [&](const RowValues& s) {
         EventRow& row = sender.next();

@@ -18,7 +18,7 @@
 namespace ws {
 namespace {
 
-constexpr size_t kInputBytes = 128 * 1024;
+constexpr size_t kInputBytes = size_t{128} << 10;
 constexpr uint8_t kGzipMagic[2] = {0x1f, 0x8b};
 
 bool is_gzip(const char* bytes, size_t size) {

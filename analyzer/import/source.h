@@ -15,7 +15,7 @@
 namespace ws {
 
 struct SourceOptions {  // tests make blocks of one byte
-  size_t block_bytes = 256 * 1024;
+  size_t block_bytes = size_t{256} << 10;
   size_t ring_blocks = 4;
 };
 
@@ -24,8 +24,8 @@ enum class SourceEnd : uint8_t { complete, cut, damaged, unreadable };
 
 class Source {
  public:
-  static constexpr size_t kHeadroomBytes = 64 * 1024;  // writable in front of a block
-  static constexpr size_t kPaddingBytes = 64;          // readable behind it
+  static constexpr size_t kHeadroomBytes = size_t{64} << 10;  // writable in front of a block
+  static constexpr size_t kPaddingBytes = 64;                 // readable behind it
 
   static Result<std::unique_ptr<Source>> open(const std::string& path, SourceOptions options = {});
   ~Source();

@@ -18,13 +18,14 @@ void put_grids(const Layout& l, Plan& plan) {
                         l.attention_product,
                         l.gpus,
                         l.gpus ? l.dp : std::nullopt});
-  if (l.experts)
+  if (l.experts) {
     plan.grids.push_back({"experts",
                           {{"ETP", l.etp}, {"EP", l.ep}, {"PP", l.pp}},
                           "EDP",
                           l.expert_product,
                           l.gpus,
                           l.edp});
+  }
   plan.min_gpus = l.min_gpus;
   const int64_t attention = saturating_product(l.tp, l.cp);
   plan.min_gpus_arithmetic =
@@ -118,6 +119,7 @@ std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   std::string more = " --fake-process-group";
   if (l.experts) more += " --moe-token-dispatcher-type alltoall";
   std::vector<std::string> out;
+  out.reserve(ranks.size());
   for (const int64_t rank : ranks)
     out.push_back(
         fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world, rank, more));

@@ -36,12 +36,13 @@ Json grid_json(const PlanGrid& g) {
 Json memory_json(const std::optional<PlanMemory>& memory) {
   if (!memory) return nullptr;
   Json parts = Json::array();
-  for (const MemoryPart& p : memory->parts)
+  for (const MemoryPart& p : memory->parts) {
     parts.push_back({{"kind", std::string(name_of(p.kind))},
                      {"name", p.name},
                      {"bytes", p.bytes},
                      {"formula", p.formula},
                      {"source", p.source}});
+  }
   return {{"parts", parts},
           {"total_bytes", memory->total_bytes},
           {"capacity_bytes", maybe(memory->capacity_bytes)},
@@ -55,16 +56,18 @@ Json memory_json(const std::optional<PlanMemory>& memory) {
 
 Json finding_json(const Finding& f) {
   Json evidence = Json::object();
-  for (const EvidenceValue& e : f.evidence)
+  for (const EvidenceValue& e : f.evidence) {
     evidence[e.expression] = e.value == "unknown" ? Json(nullptr)
                              : e.number           ? Json(*e.number)
                                                   : Json(escape_text(e.value));
+  }
   Json actions = Json::array();
-  for (const Action& a : f.actions)
+  for (const Action& a : f.actions) {
     actions.push_back({{"framework", a.framework},
                        {"set", escape_text(a.set)},
                        {"to", escape_text(a.to)},
                        {"note", escape_text(a.note)}});
+  }
   return {{"rule", f.rule},
           {"title", escape_text(f.title)},
           {"kind", f.kind},

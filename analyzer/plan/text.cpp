@@ -64,11 +64,12 @@ void memory(const Plan& p, std::ostream& out) {
   if (!nothing.empty()) line(out, "nothing kept", nothing);
   std::string total =
       fmt::format("{} +- {}", bytes_text(m.total_bytes), bytes_text(m.uncertainty_bytes));
-  if (m.capacity_bytes)
+  if (m.capacity_bytes) {
     total += fmt::format(
         ", {:.0f} % of {} ({})",
         100.0 * static_cast<double>(m.total_bytes) / static_cast<double>(*m.capacity_bytes),
         bytes_text(*m.capacity_bytes), m.capacity_of);
+  }
   line(out, "total", total + fmt::format("; pipeline rank {}", m.rank));
   if (!m.assumed.empty()) line(out, "assumed", fmt::format("{}", fmt::join(m.assumed, "; ")));
   line(out, "not in it", fmt::format("{}", fmt::join(m.excluded, "; ")));
@@ -92,10 +93,11 @@ void findings(const Plan& p, std::ostream& out) {
       out << hanging("     " + pad_right(a.framework, 15) + " ", escape_text(fix_words(a)));
     out << hanging("     because         ", escape_text(f.why));
     std::string values;
-    for (const EvidenceValue& e : f.evidence)
+    for (const EvidenceValue& e : f.evidence) {
       if (e.value != "unknown")
         values += fmt::format("{}{} {}", values.empty() ? "" : ", ",
                               e.expression.substr(e.expression.find('.') + 1), e.value);
+    }
     if (!values.empty()) out << hanging("     here            ", escape_text(values));
     for (const std::string& s : f.published)
       out << hanging("     published       ", escape_text(s));

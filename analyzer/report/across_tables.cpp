@@ -77,11 +77,12 @@ Table across_table(const Report& report) {
                           a.clock_method == "shared" ? "agree as recorded" : "aligned",
                           duration_text(a.clock_error_ns), a.clock_samples));
   }
-  if (a.expert_max_over_mean)
+  if (a.expert_max_over_mean) {
     row("expert balance", fmt::format("{:.2f}", *a.expert_max_over_mean),
         fmt::format("most expert work over the mean; {} hot ranks",
                     a.expert_hot_ranks.value_or(0)));
-  if (a.stages)
+  }
+  if (a.stages) {
     row("pipeline stages", fmt::format("{}", *a.stages),
         a.stage_max_over_mean
             ? fmt::format("busiest over mean {:.2f}", *a.stage_max_over_mean) +
@@ -89,10 +90,12 @@ Table across_table(const Report& report) {
                                                         *a.bubble_micro_batches)
                                           : "")
             : "");
-  if (a.parallel_efficiency && a.load_balance && a.communication_efficiency && a.host_efficiency)
+  }
+  if (a.parallel_efficiency && a.load_balance && a.communication_efficiency && a.host_efficiency) {
     row("parallel efficiency", percent_text(*a.parallel_efficiency),
         fmt::format("balance {} x waits and transfer {}; host {}", percent_text(*a.load_balance),
                     percent_text(*a.communication_efficiency), percent_text(*a.host_efficiency)));
+  }
   return t;
 }
 

@@ -124,7 +124,7 @@ std::string share_words(const Report& report, std::optional<double> lo, std::opt
 // Without a cause, the largest part of the lost time says at least where to look.
 std::string cause_words(const Report& report) {
   const ReportVerdict& v = report.verdict;
-  const std::string cause(phrase_of_cause(v.cause));
+  std::string cause(phrase_of_cause(v.cause));
   if (v.cause != "unknown") return cause;
   if (v.kind == "insufficient") return "too much of the step is not explained";
   if (v.loss == "communication") return "collectives of unknown groups";
