@@ -142,9 +142,37 @@ class Pricing {
     for (const std::string_view id : what_if_ids()) ids.emplace_back(id);
     for (const std::string& id : options_.combinations)
       if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-    auto rows = in_parallel(ids.size(), at_once(), [&](size_t i) { return row_of(ids[i]); });
+    // Single changes first: of a group all but one part may be absent, and then it is that part.
+    std::vector<std::optional<WhatIfRow>> rows(ids.size());
+    for (const bool single : {true, false}) {
+      std::vector<size_t> now;
+      for (size_t i = 0; i < ids.size(); ++i)
+        if ((parts_of(ids[i]).size() == 1) == single) now.push_back(i);
+      auto simulated = in_parallel(now.size(), at_once(), [&](size_t k) {
+        const auto same = single ? std::nullopt : only_part(ids[now[k]], ids, rows);
+        return same ? same : row_of(ids[now[k]]);
+      });
+      for (size_t k = 0; k < now.size(); ++k) rows[now[k]] = std::move(simulated[k]);
+    }
     for (auto& row : rows)
       if (row) out.rows.push_back(std::move(*row));
+  }
+
+  // The row of a combination of which one part alone can be changed.
+  std::optional<WhatIfRow> only_part(const std::string& id, const std::vector<std::string>& ids,
+                                     const std::vector<std::optional<WhatIfRow>>& rows) const {
+    std::optional<WhatIfRow> found;
+    for (const std::string_view part : parts_of(id)) {
+      if (!what_if_.has_part(part)) continue;
+      const auto at = std::find(ids.begin(), ids.end(), part);
+      if (at == ids.end()) return std::nullopt;  // other_zero has no row of its own
+      const auto& row = rows[static_cast<size_t>(at - ids.begin())];
+      if (!row) continue;
+      if (found) return std::nullopt;
+      found = row;
+    }
+    if (found) found->id = id;
+    return found;
   }
 
   // Price of each group: everything of it removed in one run. Bubble keeps its share, and so does

@@ -56,6 +56,63 @@ WhatIf::WhatIf(const ReplayGraph& graph, const WhatIfContext& context)
     if (n.kind == NodeKind::op && graph_.op(n).cls == OpClass::comm && !graph_.is_matched(i))
       unmatched_.push_back(i);
   }
+  look_for_parts();
+}
+
+// Most runs have little of what could be changed: one look at all rows saves a simulation each.
+void WhatIf::look_for_parts() {
+  std::set<CommKind> kinds;
+  std::set<OpClass> classes;
+  std::set<HostState> states;
+  std::array<bool, kCoverKinds> covered{};
+  bool recompute = false, offload = false, copies = false, grouped = false;
+  for (const Node& n : graph_.nodes()) {
+    if (n.kind == NodeKind::call) {
+      states.insert(n.state);
+      const auto& ns = graph_.call(n).covered_ns;
+      for (size_t k = 0; k < kCoverKinds; ++k) covered[k] = covered[k] || ns[k] > 0;
+    } else if (n.kind == NodeKind::op) {
+      const ReplayOp& o = graph_.op(n);
+      classes.insert(o.cls);
+      if (is_comm(o.cls)) kinds.insert(o.kind);
+      recompute = recompute || (o.flags & kFlagRecompute) != 0;
+      offload = offload || (o.flags & kFlagOffload) != 0;
+      copies = copies || (is_copy(o.cls) && (o.flags & kFlagOffload) == 0);
+      grouped = grouped || (o.flags & kFlagGrouped) != 0;
+    }
+  }
+  const auto need = [&](bool present, std::string_view id) {
+    if (!present) absent_.insert(id);
+  };
+  const auto cover = [&](CoverKind kind) { return covered[static_cast<size_t>(kind)]; };
+  for (const std::string_view id : kIds) {
+    const size_t end = id.find('_');
+    for (const CommKind kind :
+         {CommKind::ep, CommKind::tp, CommKind::cp, CommKind::pp, CommKind::dp})
+      if (id.substr(0, end) == name_of(kind)) need(kinds.count(kind) > 0, id);
+  }
+  need(kinds.count(CommKind::other) > 0, "other_zero");
+  need(classes.count(OpClass::comm) > 0, "network_x2");
+  need(states.count(HostState::sync) > 0, "sync_zero");
+  need(states.count(HostState::alloc) > 0, "alloc_zero");
+  need(cover(CoverKind::dataload), "dataload_zero");
+  need(cover(CoverKind::gc), "gc_zero");
+  need(recompute, "recompute_zero");
+  need(offload, "offload_zero");
+  need(copies, "copy_zero");
+  need(!peers_.empty(), "straggler_fixed");
+  need(grouped && graph_.ranks().size() > 1, "experts_balanced");
+  for (const OpClass cls : {OpClass::gemm, OpClass::attention, OpClass::membound})
+    for (const std::string_view id : kIds)
+      if (id == std::string(name_of(cls)) + "_x2") need(classes.count(cls) > 0, id);
+}
+
+bool WhatIf::has_part(std::string_view id) const { return absent_.count(id) == 0; }
+
+bool WhatIf::has_any_part(std::string_view id) const {
+  const std::vector<std::string_view> parts = parts_of(id);
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return has_part(part); });
 }
 
 // Changes of the transfer alone. Where the peers are not known the time of a collective may be all
@@ -94,6 +151,7 @@ void WhatIf::end_waits(Scenario& s) const {
 }
 
 bool WhatIf::apply_one(std::string_view id, bool keep, Scenario& s) const {
+  if (!has_part(id)) return false;
   for (const CommKind kind :
        {CommKind::ep, CommKind::tp, CommKind::cp, CommKind::pp, CommKind::dp, CommKind::other}) {
     const std::string_view name = name_of(kind);
@@ -142,6 +200,7 @@ bool WhatIf::apply(std::string_view id, bool keep, Scenario& s) const {
 
 std::optional<std::vector<TimeNs>> WhatIf::simulate(std::string_view id,
                                                     bool keep_residuals) const {
+  if (!has_any_part(id)) return std::nullopt;
   Scenario s = graph_.recorded(keep_residuals);
   if (!apply(id, keep_residuals, s)) return std::nullopt;
   return graph_.run(s);
@@ -172,6 +231,23 @@ std::vector<std::string> WhatIf::applicable() const {
   for (const std::string_view id : kIds) {
     Scenario s = graph_.recorded(true);
     if (apply(id, true, s)) out.emplace_back(id);
+  }
+  return out;
+}
+
+std::vector<std::string_view> parts_of(std::string_view id) {
+  std::vector<std::string_view> out;
+  while (!id.empty()) {
+    const size_t plus = id.find('+');
+    const std::string_view part = id.substr(0, plus);
+    const auto group = std::find_if(kGroups.begin(), kGroups.end(),
+                                    [&](const Combined& g) { return g.id == part; });
+    if (group == kGroups.end()) {
+      out.push_back(part);
+    } else {
+      for (const std::string_view inner : parts_of(group->parts)) out.push_back(inner);
+    }
+    id = plus == std::string_view::npos ? std::string_view() : id.substr(plus + 1);
   }
   return out;
 }

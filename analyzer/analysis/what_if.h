@@ -4,6 +4,7 @@
 // changes are never added: combinations are simulated together.
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class WhatIf {
   // 1 - step(without residuals) / step: what the graph can not explain. Above 5 % no price is
   // given.
   double unexplained_share() const { return 1.0 - bare_step_ns_ / recorded_step_ns_; }
+  // false: this single change finds nothing to change.
+  bool has_part(std::string_view id) const;
   // Most that an event of the unchanged replay is off.
   TimeNs replay_error_ns() const { return replay_error_ns_; }
   double recorded_step_ns() const { return recorded_step_ns_; }
@@ -44,12 +47,18 @@ class WhatIf {
   bool apply_one(std::string_view id, bool keep, Scenario& s) const;
   bool apply_transfer(std::string_view id, bool keep, Scenario& s) const;
   void end_waits(Scenario& s) const;
+  void look_for_parts();
+  bool has_any_part(std::string_view id) const;
   const ReplayGraph& graph_;
-  std::vector<PeerTime> peers_;      // of the late ranks
-  std::vector<uint32_t> unmatched_;  // nodes of communication whose peers are not known
+  std::vector<PeerTime> peers_;        // of the late ranks
+  std::vector<uint32_t> unmatched_;    // nodes of communication whose peers are not known
+  std::set<std::string_view> absent_;  // single changes that find nothing to change
   double recorded_step_ns_ = 0, bare_step_ns_ = 0;
   TimeNs replay_error_ns_ = 0;
 };
+
+// The single changes that a group id or a combination is made of; the id itself where it is one.
+std::vector<std::string_view> parts_of(std::string_view id);
 
 // Every id of DESIGN 5 that a replay can answer, in that order.
 std::vector<std::string_view> replayed_ids();
