@@ -26,6 +26,10 @@ class Cost(Recorder):
         self.record(WORKLOAD, "loop", 900, options=["--delay", "300ms", "--duration", "300ms", "--step-range", "iteration"])
         self.assertGreater(self.analyze()["run"]["recorder"]["bare_step_ns"], 100_000)
 
+    def test_where_a_window_opens_at_once_the_steps_behind_it_are_compared(self):
+        self.record(WORKLOAD, "loop", 900, options=["--steps", "2:199"])
+        self.assertGreater(self.analyze()["run"]["recorder"]["bare_step_ns"], 100_000)
+
     def test_without_a_window_nothing_is_compared(self):
         self.record(WORKLOAD, "loop", 100)
         cost = self.analyze()["run"]["recorder"]

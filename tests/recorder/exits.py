@@ -45,6 +45,10 @@ if __name__ == "__main__":
         print("child", p.exitcode)
     if way == "subprocess":
         print("child", subprocess.run([sys.executable, sys.argv[0], "return"], stdout=subprocess.DEVNULL).returncode)
+    if way == "failed_exec":  # a child of vfork leaves by _exit, in the memory of its parent
+        try: subprocess.run(["/no/such/program"])
+        except FileNotFoundError: pass
+        work(50)
     if way == "exec":
         os.execv(sys.executable, [sys.executable, sys.argv[0], "return"])
     if way == "slow": time.sleep(1.6); os._exit(5)
@@ -62,7 +66,7 @@ class Exits(Recorder):
         ("slow", 5, "", 1, 50, False),
         # A fork child is inert, all others are processes of their own.
         ("fork", 0, "child 0\n", 1, 50, True), ("spawn", 0, "child 0\n", 2, 120, True), ("subprocess", 0, "child 0\n", 2, 100, True),
-        ("exec", 0, "worked\n", 2, 50, True)]
+        ("failed_exec", 0, "", 1, 100, True), ("exec", 0, "worked\n", 2, 50, True)]
 
     def setUp(self):
         super().setUp()

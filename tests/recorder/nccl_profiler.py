@@ -110,6 +110,7 @@ class NcclProfiler(Recorder):
                 for wanted in ("sequence: 1000", "sequence: 1011", "bytes: 4096", "bytes: 4100", "bytes: 128", "peer: 1", "root: -1",
                                f"communicator: {2**64 - 7}", 'text: "ncclAllReduce"', 'text: "ncclSend"', 'text: "NCCL"'):
                     self.assertIn(wanted, text)
+                self.assertEqual(text.count("4294967295"), 0)  # -1 stays -1
                 self.assertEqual(text.count("rank_count: 2"), 18 if version > 3 else 0)
                 report = self.analyze(options=["--no-what-if"])
                 rows = {(c["op"], c["bytes"]) for c in report["collectives"]}

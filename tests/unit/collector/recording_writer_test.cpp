@@ -173,6 +173,10 @@ TEST_CASE("every table and list comes back as it was given") {
   CHECK(c.losses(0).count() == 7);
   CHECK(c.messages(0).topic() == pb::CUPTI_BUSY);
   CHECK(chunks[1].kernels().begin_delta_size() == 1);
+  // A chunk can be read without the one before it.
+  CHECK(sums(chunks[1].kernels().begin_delta(), chunks[1].base_ns()) ==
+        std::vector<int64_t>{10'000});
+  CHECK(sums(chunks[1].kernels().correlation_delta(), 0) == std::vector<int64_t>{7});
   CHECK(chunks[2].footer().rows() == 14);
   CHECK(chunks[2].footer().open_ranges() == 2);
   CHECK(r.rows_written() == 14);

@@ -128,6 +128,26 @@ TEST_CASE("a part that is missing in the middle or damaged is a loss, the end of
   CHECK(t.notes.count(NoteCode::records_lost) == 0);
 }
 
+TEST_CASE("a file of another process with the next number is left alone") {
+  for (const bool same_pid : {false, true}) {
+    const ws::test::ScratchFolder folder;
+    const std::string path = folder.path() + "/node.0.42.9.wst";
+    for (const uint32_t number : {0u, 1u}) {
+      wc::Names names;
+      wc::Recording out{names};
+      wc::ProcessRow process;
+      process.pid = same_pid || number == 0 ? 42 : 43;
+      process.start_realtime_ns = same_pid ? 1'000 + number : 1'000;
+      REQUIRE(out.open(wc::segment_path(path, number), 1 << 20, process) == 0);
+      out.add(wc::KernelRow{1'000 + number, 2'000, 0, 0, 0, 0, 1 + number, 0, 0});
+      out.finish({});
+    }
+    const Trace t = read_from(path);
+    CHECK(t.ops.size() == 1);
+    CHECK(t.notes.count(NoteCode::file_skipped) == 1);
+  }
+}
+
 TEST_CASE("a damaged first frame of the first file is a loss") {
   const Parts parts(12);
   std::fstream file(parts.file(0), std::ios::in | std::ios::out | std::ios::binary);
