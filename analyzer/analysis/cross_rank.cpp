@@ -1,4 +1,4 @@
-// Tested by: cross_rank_test.cpp, across_ranks_test.cpp
+// Tested by: match_ranks_test.cpp, cross_rank_test.cpp, across_ranks_test.cpp
 #include "analysis/cross_rank.h"
 
 #include <algorithm>

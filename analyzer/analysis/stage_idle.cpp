@@ -1,4 +1,4 @@
-// Tested by: across_ranks_test.cpp
+// Tested by: match_ranks_test.cpp, across_ranks_test.cpp
 #include <algorithm>
 #include <map>
 #include <numeric>

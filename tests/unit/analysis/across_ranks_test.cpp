@@ -174,6 +174,13 @@ TEST_CASE("across: clocks that drift apart over a long recording change no waiti
   }
 }
 
+TEST_CASE("across: short recordings are not held to a drift") {
+  World world;
+  world.meetings.assign(30, Meeting{});
+  world.gains = [](int rank) { return rank * 1e-5; };
+  CHECK(run_of(world).notes.count(NoteCode::clock_drift) == 0);
+}
+
 TEST_CASE("across: a recording that starts steps later is matched without numbers and clocks") {
   World world;
   world.steps = 16;
