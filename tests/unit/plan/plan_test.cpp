@@ -209,4 +209,15 @@ TEST_CASE("plan: a layout that does not divide holds the tuning back, in every f
   CHECK(find(good, "configuration/gc_never")->held_back_by.empty());
 }
 
+TEST_CASE("plan: TP wider than the NVLink domain holds the tuning back") {
+  const std::string rest = "pp: 1\ncp: 1\nplatform: h100\nmanual_gc: true\n";
+  const Plan wide = plan_of("gpus: 64\ntp: 16\n" + rest);
+  REQUIRE(find(wide, "configuration/gc_never") != nullptr);
+  CHECK(find(wide, "configuration/gc_never")->held_back_by ==
+        "configuration/tensor_parallel_beyond_domain");
+  const Plan inside = plan_of("gpus: 64\ntp: 8\n" + rest);
+  REQUIRE(find(inside, "configuration/gc_never") != nullptr);
+  CHECK(find(inside, "configuration/gc_never")->held_back_by.empty());
+}
+
 }  // namespace ws
