@@ -39,13 +39,14 @@ TimeNs median_distance(std::vector<TimeNs> values) {
 double median_slope(const std::vector<Point>& points, TimeNs span) {
   const size_t stride = points.size() / kMostPoints + 1;
   std::vector<double> slopes;
-  for (size_t i = 0; i < points.size(); i += stride)
+  for (size_t i = 0; i < points.size(); i += stride) {
     for (size_t j = i + stride; j < points.size(); j += stride) {
       const TimeNs between = points[j].at_ns - points[i].at_ns;
-      if (between * 4 >= span)
-        slopes.push_back(static_cast<double>(points[j].apart_ns - points[i].apart_ns) /
-                         static_cast<double>(between));
+      if (between * 4 < span) continue;
+      slopes.push_back(static_cast<double>(points[j].apart_ns - points[i].apart_ns) /
+                       static_cast<double>(between));
     }
+  }
   if (slopes.empty()) return 0;
   const auto middle = slopes.begin() + static_cast<ptrdiff_t>(slopes.size() / 2);
   std::nth_element(slopes.begin(), middle, slopes.end());
@@ -58,11 +59,13 @@ Clock clock_of(std::vector<Point> points, TimeNs since_ns) {
   Clock out;
   out.known = true;
   std::vector<TimeNs> level;
+  level.reserve(points.size());
   for (const Point& p : points) level.push_back(p.apart_ns);
   const TimeNs span = points.back().at_ns - points.front().at_ns;
   if (points.size() >= kFewestPoints && span > kLongRecordingNs) {
     const ClockDrift line{since_ns, median_slope(points, span)};
     std::vector<TimeNs> even;
+    even.reserve(points.size());
     for (const Point& p : points) even.push_back(p.apart_ns - line.gained_ns(p.at_ns));
     if (std::abs(line.rate) < kFastestRate && 2 * median_distance(even) < median_distance(level)) {
       out.drift = line;

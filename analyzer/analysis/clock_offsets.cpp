@@ -102,12 +102,13 @@ ptrdiff_t positions_apart(const std::vector<TimeNs>& mine, const std::vector<Tim
   const auto from = static_cast<ptrdiff_t>(first);
   ptrdiff_t best = std::clamp<ptrdiff_t>(from, 0, last);
   TimeNs least = differ(best, INT64_MAX);
-  for (ptrdiff_t by = 1; by <= kFarthest; ++by)
+  for (ptrdiff_t by = 1; by <= kFarthest; ++by) {
     for (const ptrdiff_t at : {from - by, from + by}) {
       if (at < 0 || at > last) continue;
       const TimeNs sum = differ(at, least);
       if (sum < least) least = sum, best = at;
     }
+  }
   return best - from;
 }
 

@@ -113,6 +113,8 @@ TEST_CASE("memory: gradients, moments, offload and sharding change the bytes the
              MemoryKind::optimizer) == 12 * parameters / 16);
   CHECK(kind("fsdp_sharding: optim_grads_params\n", MemoryKind::weights) == 2 * parameters / 8);
   CHECK(kind("fp8_format: e4m3\nfp8_param_gather: true\n", MemoryKind::weights) == parameters);
+  CHECK(kind("bf16: false\nfp16: false\n", MemoryKind::weights) == 4 * parameters);
+  CHECK(kind("bf16: false\nfp16: false\n", MemoryKind::optimizer) == 8 * parameters / 8);
   CHECK(kind("fsdp_sharding: optim_grads\n", MemoryKind::weights) == 2 * parameters);
   CHECK(kind("fsdp_sharding: optim_grads\n", MemoryKind::gradients) == 4 * parameters / 8);
   // 2 x 1024 tokens: norm inputs and outputs 8h, q k v 6h, output 2h + 4 per head, ffn 16h.
@@ -166,6 +168,19 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
     CHECK(bytes_of(r, MemoryKind::weights) == row.weights);
     CHECK(bytes_of(r, MemoryKind::gradients) == row.gradients);
     CHECK(bytes_of(r, MemoryKind::optimizer) == row.optimizer);
+  }
+  std::string one = base + "mixed_precision: float32\n";  // nothing to reduce with
+  one.replace(one.find("gpus: 8"), 7, "gpus: 1");
+  const RankMemory alone = study(one).memory->ranks[0];
+  CHECK(bytes_of(alone, MemoryKind::gradients) == 4 * all);
+  // Four experts a rank, over EDP 4 at most.
+  const std::string experts = "num_experts: 8\nmoe_top_k: 2\nmoe_ffn_hidden_size: 512\nep: 2\n";
+  const int64_t of_experts = 4 * 4 * 2 * 1024 * 512;
+  for (const auto& [degree, shard] : {std::pair(2, 2), std::pair(64, 4)}) {
+    const ConfigStudy s =
+        study(base + experts + "fsdp_shard_size: " + std::to_string(degree) + "\n");
+    REQUIRE(s.memory);
+    CHECK(part(s.memory->ranks[0], "weights of routed experts") == 4 * of_experts / shard);
   }
   const auto activations = [&](const char* more) {
     return bytes_of(study(base + more).memory->ranks[0], MemoryKind::activations);

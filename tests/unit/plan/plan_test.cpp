@@ -1,7 +1,9 @@
 // The plan of the published long-context layouts and of broken ones, in every format.
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "config/read_config.h"
@@ -103,11 +105,16 @@ TEST_CASE("plan: a layout that does not divide says what would") {
 
 TEST_CASE("plan: errors stand before what is silent, and that before advice") {
   const Plan p = sample("mixtral_megatron_lm.sh");
-  int last = 0;
-  for (const Finding& f : p.findings) {
-    const int kind = f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
-    CHECK(kind >= last);
-    last = kind;
+  const Plan all = plan_of(
+      "gpus: 64\ntp: 2\npp: 8\nep: 32\nmanual_gc: true\nglobal_batch: 64\n"
+      "micro_batch: 1\nrecompute_granularity: full\n");
+  CHECK(errors(all) > 0);
+  for (const Plan* plan : {&p, &all}) {
+    std::vector<int> kinds;
+    for (const Finding& f : plan->findings)
+      kinds.push_back(f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2);
+    CHECK(std::is_sorted(kinds.begin(), kinds.end()));
+    CHECK(std::set<int>(kinds.begin(), kinds.end()).size() >= 2);
   }
   CHECK(find(p, "configuration/expert_tensor_parallel_unset") != nullptr);
   CHECK(find(p, "configuration/full_recompute") != nullptr);
@@ -131,6 +138,12 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
   REQUIRE(a.nearest);
   CHECK(a.nearest->run.seq_len == 131072);
   CHECK(a.nearest->differences.empty());
+  std::string flat = house::read_text(kRoot + "/samples/config/deepseek_v3_128k_h100.yaml");
+  for (const char* key : {"\nvpp:", "\npipeline_layout:"}) flat.insert(flat.find(key) + 1, "#");
+  const Plan b = plan_of(flat);
+  REQUIRE(b.nearest);
+  CHECK(std::count(b.nearest->differences.begin(), b.nearest->differences.end(),
+                   "VPP 4 there, 1 here") == 1);
   REQUIRE(a.dry_run.size() == 3);
   CHECK(a.dry_run[1] ==
         "WORLD_SIZE=256 RANK=128 python pretrain_gpt.py ARGUMENTS --fake-process-group "
@@ -143,6 +156,9 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
   CHECK(plan_of("framework: megatron_lm\nframework_version: 0.16\ntp: 1\n")
             .dry_run[0]
             .find("--fake-process-group") != std::string::npos);
+  const auto three = plan_of("framework: megatron_lm\ngpus: 6\npp: 3\n").dry_run;
+  REQUIRE(three.size() == 3);
+  CHECK(three[1].find("RANK=2 ") != std::string::npos);
   const std::string torch = sample("llama3_8b_torchtitan.toml").dry_run[0];
   CHECK(torch.find("init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=") !=
         std::string::npos);
