@@ -433,6 +433,15 @@ class Inputs(Cli):
         empty.mkdir()
         self.refused(2, run("analyze", empty), "empty")
 
+    def test_a_run_with_steps_did_fit_whatever_the_estimate_says(self):
+        config = self.folder / "run.json"
+        config.write_text(json.dumps({"framework": "megatron_lm", "gpus": 1, "platform": "a100", "num_layers": 80, "hidden_size": 8192,
+                                      "ffn_hidden_size": 28672, "attention_heads": 64, "vocab_size": 128256, "seq_len": 4096, "tp": 1, "pp": 1, "cp": 1}))
+        for trace, expected in ((SOURCE / "tests/cases/k56_no_profilerstep.json", True), (SAMPLE, False)):
+            ran = run("analyze", trace, "--config", config, "--report", "json")
+            rules = [f["rule"] for f in json.loads(ran.stdout)["findings"] if f["status"] == "fires"]
+            self.assertEqual("configuration/memory_exceeds" in rules, expected, trace)
+
 
 class Installed(Cli):
     def test_data_are_found_beside_the_program_or_named(self):
