@@ -88,6 +88,18 @@ void add_costs(const ReplayGraph& g, uint32_t rank_row, const Latencies& latenci
 
 }  // namespace
 
+double least_of_half(const std::optional<PipelineSchedule>& schedule, LossNs bubble,
+                     TimeNs useful_ns, TimeNs step_ns) {
+  const auto share = [&](double ns) { return ns / static_cast<double>(step_ns); };
+  const double least = share(static_cast<double>(bubble.lo_ns)) / 2;
+  if (!schedule) return least;
+  const double ideal =
+      std::min(least, share(schedule->ideal_bubble() * static_cast<double>(useful_ns)) / 2);
+  return std::min({ideal - share(static_cast<double>(schedule->repeated_ns)),
+                   ideal - share(static_cast<double>(schedule->chunked_ns())),
+                   1 - share(2.0 * static_cast<double>(schedule->host_ns))});
+}
+
 std::optional<PipelineSchedule> pipeline_schedule(const ReplayGraph& g) {
   Replicas replicas(g.ranks().size());
   std::unordered_map<uint32_t, uint32_t> met;  // event of a meeting -> one of its ranks

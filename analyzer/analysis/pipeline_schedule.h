@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/losses.h"
 #include "analysis/replay_graph.h"
 
 namespace ws {
@@ -31,5 +32,11 @@ struct PipelineSchedule {
 
 // nullopt: no stages whose transfers were matched.
 std::optional<PipelineSchedule> pipeline_schedule(const ReplayGraph& graph);
+
+// Share of the step that half the bubble gains at the least: half of what the formula explains (all
+// where there is no schedule), less what the costlier of the two ways adds. Micro-batches of half
+// the size have as many gaps, latencies and launches each, chunks hand over twice as often.
+double least_of_half(const std::optional<PipelineSchedule>& schedule, LossNs bubble,
+                     TimeNs useful_ns, TimeNs step_ns);
 
 }  // namespace ws

@@ -235,30 +235,17 @@ class Pricing {
   }
 
   // By the formula of the schedule (ALGORITHMS 5.5) twice the micro-batches, or twice the chunks
-  // per stage, halve its bubble; nothing is simulated. The most: everything that stages wait for
-  // each other halves. The least: what the formula explains halves, and what either way costs
-  // besides is paid. Micro-batches of half the size have as many gaps, latencies and launches each;
-  // chunks hand over twice as often, which hides only where a transfer is shorter than a chunk's
-  // pass.
+  // per stage, halve its bubble; nothing is simulated. The most: all that stages wait for each
+  // other halves.
   std::optional<WhatIfRow> bubble_halved() const {
     const LossNs bubble =
         at(losses_of(means_.mean, means_.offload_idle_ns, means_.stage), LossGroup::bubble);
     if (bubble.hi_ns <= 0) return std::nullopt;
-    const auto share = [&](double ns) { return ns / static_cast<double>(means_.step_ns()); };
-    const double most = share(static_cast<double>(bubble.hi_ns)) / 2;
-    double least = share(static_cast<double>(bubble.lo_ns)) / 2;
-    if (const auto schedule = pipeline_schedule(graph_)) {
-      const LossNs useful = at(losses_of(means_.mean, means_.offload_idle_ns), LossGroup::useful);
-      const double ideal = schedule->ideal_bubble() * static_cast<double>(useful.lo_ns);
-      least = std::min(least, share(ideal) / 2);
-      const double batches = least - share(static_cast<double>(schedule->repeated_ns));
-      const double chunks = least - share(static_cast<double>(schedule->chunked_ns()));
-      const double host = 1 - share(2.0 * static_cast<double>(schedule->host_ns));
-      least = std::min({batches, chunks, host});
-    }
+    const LossNs useful = at(losses_of(means_.mean, means_.offload_idle_ns), LossGroup::useful);
     WhatIfRow row;
     row.id = kBubbleHalved;
-    set_gain(least, most, row);
+    set_gain(least_of_half(pipeline_schedule(graph_), bubble, useful.lo_ns, means_.step_ns()),
+             ratio(bubble.hi_ns, means_.step_ns()) / 2, row);
     return row;
   }
 

@@ -114,9 +114,11 @@ TEST_CASE("waits whose record or stream is not known stay to be inferred") {
   p.op(24, 1);
   p.wait(24, 1, id);  // on either device
   p.op(24, 1);
+  p.wait(28, 1, -1);  // others have an id: this one's record was not seen
+  p.op(28);
   const ReplayRank r = p.replay();
   CHECK(r.waits.empty());
-  CHECK(count(r, EventCall::wait) == 2);
+  CHECK(count(r, EventCall::wait) == 3);
 }
 
 TEST_CASE("a call that blocks on an event waits for its op, not for what ended last") {

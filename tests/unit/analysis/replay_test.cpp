@@ -258,6 +258,40 @@ TEST_CASE("jitter between ranks is no straggler, conservatively") {
   CHECK(gain_of_fixing(always, true) == 80000);
 }
 
+TEST_CASE("what a recording without event calls may have in order binds only conservative runs") {
+  ScenarioInput in;
+  in.ops = {op(1, 5000, 15000), op(2, 25000, 35000, 20, "comm", "dp"), op(3, 45000, 55000)};
+  in.calls = {call(0, 1000, 1), call(1000, 2000, 2), call(2000, 3000, 3)};
+  const ReplayGraph g = build({in}).graph();
+  const auto nothing = [](Scenario&) {};
+  CHECK(price(g, true, nothing) == 55000);
+  CHECK(price(g, false, nothing) == 27000);  // the kernels and their gap, the exchange beside them
+  // Ten times as long, the exchange holds back the last kernel, or it does not.
+  const auto longer = [&](Scenario& s) { s.duration_ns[g.node_of_op(0, 1)] = 100000; };
+  CHECK(price(g, true, longer) == 135000);
+}
+
+TEST_CASE("late ranks are no peers of each other") {
+  std::vector<ScenarioInput> inputs(3);
+  for (uint32_t r = 0; r < 3; ++r)
+    inputs[r].ops = {op(1, 0, 100000 * (r + 1), 7, "gemm", "other", false)};
+  const ReplayGraph g = build(inputs).graph();
+  for (const PeerTime& t : peer_times(g, {1, 2})) CHECK(t.duration_ns == 100000);
+  const std::vector<PeerTime> all = peer_times(g, {0, 1, 2});  // then all others are
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].duration_ns == 250000);
+}
+
+TEST_CASE("members that were not recorded keep a collective from meeting") {
+  ScenarioInput in;
+  in.ops = {op(1, 0, 10000, 20, "comm", "dp", false)};
+  Built b = build({in, in, in});
+  b.communicators[0].size = 3;
+  CHECK(b.graph().meetings() == 1);
+  b.communicators[0].size = 4;
+  CHECK(b.graph().meetings() == 0);
+}
+
 TEST_CASE("a pause of the host of one rank is fixed, its usual lags are not") {
   std::vector<ScenarioInput> inputs(2);
   for (uint32_t r = 0; r < 2; ++r) {
@@ -381,6 +415,32 @@ TEST_CASE(
   CHECK(overlapped(b, true) == 20000 + 2000 + 2000);
 }
 
+TEST_CASE("a bucket that hides already gives nothing, the last one stays as far as it must") {
+  ScenarioInput in = step_with({dp(20000)});
+  ScenarioOp hidden = dp(20000);  // beside the second layer of the backward pass
+  hidden.id = 20, hidden.corr = 20, hidden.s = 85000, hidden.e = 105000;
+  in.ops.push_back(hidden);
+  in.calls.insert(in.calls.begin() + 3, call(520, 550, 20, 2));
+  Built b = build({in, in});
+  for (ReplayRank& rank : b.ranks) {
+    rank.host_steps = {{0, 1000000}};
+    std::vector<uint32_t> chain;  // all but the hidden one
+    for (uint32_t i = 0; i < rank.ops.size(); ++i)
+      if (rank.ops[i].begin_ns != 85000) chain.push_back(i);
+    for (size_t i = 1; i < chain.size(); ++i) rank.waits.push_back({chain[i - 1], chain[i]});
+  }
+  const ReplayGraph g = b.graph();
+  CHECK(baseline(g) == 190000);
+  // 40 us of traffic in four buckets: 10 us and a tenth of the others.
+  CHECK(price(g, true, [&](Scenario& s) { change::dp_overlapped(g, true, s); }) == 183000);
+}
+
+TEST_CASE("gradients of several micro-batches exist in the last backward pass") {
+  ScenarioInput in = step_with({dp(200000)});
+  in.calls[2].tid = 1;  // layers 2 to 4 of the backward pass: a forward pass, and two layers
+  CHECK(overlapped(build({in, in}), false) == 200000 - 50000);
+}
+
 TEST_CASE("calls that drain the device keep gradients from overlapping") {
   ScenarioInput in = step_with({dp(40000)});
   in.calls.insert(in.calls.begin() + 3, call(520, 550, {}, 2, "cudaFree"));
@@ -483,6 +543,20 @@ TEST_CASE("what twice the micro-batches or chunks cost besides") {
   // A gap between kernels, and half of the shortest transfer as latency, half of it at either end.
   CHECK(schedule->repeated_ns == 1000 + 4 * 1250);
   CHECK(schedule->host_ns == 4000);
+}
+
+TEST_CASE("half a bubble at the least is what fills and drains, less what either way costs") {
+  PipelineSchedule s;
+  s.stages = 3, s.micro_batches = 8;
+  const LossNs bubble{300, 400};
+  CHECK(least_of_half({}, bubble, 800, 1000) == Approx(0.15));
+  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.1));  // (3 - 1) / 8 of 800
+  s.repeated_ns = 20;
+  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.08));
+  s.transfer_ns = 12, s.pass_ns = 10;  // 16 more hand-overs
+  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.068));
+  s.host_ns = 480;
+  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.04));
 }
 
 TEST_CASE("replay with nothing changed reproduces every event time") {
