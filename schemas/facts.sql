@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -184,7 +184,7 @@ CREATE TABLE fact_source (
 CREATE TABLE fact_rank (
   rank INTEGER NOT NULL,
   device INTEGER NOT NULL,          -- CUDA ordinal
-  host TEXT NOT NULL,               -- host0, host1, ...
+  host TEXT,                        -- host0, host1, ...; NULL: no file of the run names a host
   rank_source TEXT NOT NULL,        -- one of: distributed_info file_name environment order
   gpu TEXT,
   clock_offset_ns INTEGER,          -- to the run's clock; NULL: single rank or not measured
@@ -290,7 +290,7 @@ CREATE TABLE fact_idle (
   ns INTEGER NOT NULL,              -- per steady step
   count INTEGER NOT NULL,           -- stretches over all steady steps and devices
   share REAL NOT NULL,
-  largest_rank INTEGER, largest_begin_ns INTEGER, largest_ns INTEGER, -- longest single stretch
+  largest_rank INTEGER, largest_device INTEGER, largest_begin_ns INTEGER, largest_ns INTEGER, -- longest single stretch
   largest_before TEXT, largest_after TEXT -- kernels around it
 ) STRICT;
 

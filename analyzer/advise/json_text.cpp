@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/file_error.h"
 #include "base/text.h"
 
 namespace ws {
@@ -37,12 +38,12 @@ size_t too_deep_at(std::string_view text) {
 }  // namespace
 
 Result<std::string> read_small_file(const std::string& path, size_t limit) {
-  std::error_code ec;
+  std::error_code ec, unknown;
+  if (!std::filesystem::exists(path, ec)) return can_not_read(path, ec ? ec.value() : ENOENT);
   if (!std::filesystem::is_regular_file(path, ec))
-    return Error{fmt::format("{}: expected a file, found none that can be read", path)};
+    return not_a_file(path, std::filesystem::is_directory(path, unknown));
   std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{fmt::format("{}: expected a readable file, found no permission to read", path)};
+  if (!in) return can_not_read(path, EACCES);
   std::string text(limit + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));

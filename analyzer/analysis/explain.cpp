@@ -52,7 +52,8 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
   }
   if (exposed == 0) return;
   const auto devices = static_cast<int64_t>(means.devices.size());
-  const std::string who = evidence.single_rank ? "one rank of the job was recorded"
+  const std::string who = evidence.some_chosen   ? "only ranks chosen with --rank were analyzed"
+                          : evidence.single_rank ? "one rank of the job was recorded"
                           : evidence.peers_missing
                               ? "only some ranks of the job were recorded"
                               : "the collectives of the ranks were not matched";
@@ -61,7 +62,11 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
       "transfer can not be told. If every collective were as fast as the shortest of its size, {} "
       "would be transfer; that is an estimate, since the shortest may contain waiting as well",
       who, duration(exposed / devices), duration(static_cast<TimeNs>(best) / devices)));
-  if (evidence.peers_missing) verdict.missing.push_back(how_to_record_peers());
+  if (evidence.some_chosen) {
+    verdict.missing.emplace_back("nothing new: analyze the same files without --rank");
+  } else if (evidence.peers_missing) {
+    verdict.missing.push_back(how_to_record_peers());
+  }
 }
 
 void explain_not_blocking(const RunMeans& means, RunVerdict& verdict) {

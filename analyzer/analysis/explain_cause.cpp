@@ -134,9 +134,10 @@ std::string gc_pause(const View& v) {
   }
   const bool gc = v.p[Leaf::idle_gc] > 0;
   return fmt::format(
-      "the host of rank {} stands still for {} in {} while the GPU is idle{}; {} of {} steps are "
-      "hit: a pause, not launch overhead",
-      rank, duration(longest), name, gc ? " (garbage collection)" : "", steps, counted);
+      "the host of rank {} stands still for {} in {} while the GPU is idle{}; {} of {} steps{} "
+      "are hit: a pause, not launch overhead",
+      rank, duration(longest), name, gc ? " (garbage collection)" : "", steps, counted,
+      v.means.devices.size() > 1 ? " of all ranks together" : "");
 }
 
 std::string pageable_copy(const View& v) {

@@ -67,10 +67,10 @@ std::string percent(double share) {
 
 std::string byte_count(int64_t bytes) {
   const auto v = static_cast<double>(bytes);
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  if (bytes < 1'000'000) return fmt::format("{:.1f} kB", v / 1e3);
-  if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", v / 1e6);
-  return fmt::format("{:.1f} GB", v / 1e9);
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", v / 1024);
+  if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", v / (1 << 20));
+  return fmt::format("{:.1f} GiB", v / (1 << 30));
 }
 
 std::string_view words_of(Cause cause) { return kCauseWords[static_cast<size_t>(cause)]; }

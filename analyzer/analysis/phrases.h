@@ -11,7 +11,7 @@ namespace ws {
 
 std::string duration(TimeNs ns);        // "8.0 us", "44.1 ms", "1.56 s"
 std::string percent(double share);      // 0.6252 -> "62.5 %"
-std::string byte_count(int64_t bytes);  // "134.2 MB"
+std::string byte_count(int64_t bytes);  // "128.0 MiB", as in the report's tables
 std::string number(double value);       // "600", "2.5"
 
 // Names as a sentence says them: "input pipeline", "pipeline bubble", "all-reduce".

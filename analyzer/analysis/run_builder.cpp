@@ -187,27 +187,58 @@ void note_matching(const AcrossRanks& across, Notes& notes) {
     notes.add(NoteCode::clock_violations, {}, across.clock_violations);
 }
 
-void gather_notes(RunAnalysis& run) {
+// "rank 3", "ranks 0, 2", at most a few of them.
+std::string ranks_words(const std::vector<int32_t>& ranks) {
+  constexpr size_t kNamed = 8;
+  const auto last = ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, ranks.size()));
+  std::string out =
+      fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks.begin(), last, ", "));
+  if (ranks.size() > kNamed) out += fmt::format(" and {} more", ranks.size() - kNamed);
+  return out;
+}
+
+// What is said of single steps says of which ranks, once for those of which it is the same.
+void merge_rank_notes(RunAnalysis& run) {
+  using Said = std::pair<NoteCode, std::string>;
+  std::map<Said, std::vector<int32_t>> ranks;
+  const auto of_a_step = [](const Note& n) {
+    return n.code == NoteCode::outlier_step || n.code == NoteCode::profiler_overhead;
+  };
+  for (const RankAnalysis& rank : run.ranks)
+    for (const Note& n : rank.notes.all())
+      if (of_a_step(n)) ranks[{n.code, n.detail}].push_back(rank.rank);
+  for (const RankAnalysis& rank : run.ranks)
+    for (const Note& n : rank.notes.all()) {
+      const auto same = of_a_step(n) ? ranks.find({n.code, n.detail}) : ranks.end();
+      if (same == ranks.end() || run.ranks.size() == 1) {
+        run.notes.add(n.code, n.first_place, n.count, n.detail);
+      } else if (same->second.front() == rank.rank) {
+        run.notes.add(n.code, n.first_place, static_cast<int64_t>(same->second.size()),
+                      ranks_words(same->second) + ": " + n.detail);
+      }
+    }
+}
+
+// recorded: usable ranks of the input, chosen or not.
+void gather_notes(int64_t recorded, RunAnalysis& run) {
   std::set<std::string> formats;
   int64_t world = 0, unsplit = 0;
   for (const RankAnalysis& rank : run.ranks) {
     formats.insert(rank.format);
     note_sources(rank, run.notes);
     world = std::max<int64_t>(world, rank.world_size);
-    run.notes.merge(rank.notes);
     for (const DeviceAnalysis& device : rank.devices)
       for (const CollectiveRow& row : device.collectives)
         if (row.unsplit_ns > 0) unsplit += row.count;
   }
+  merge_rank_notes(run);
   if (formats.size() > 1)
     run.notes.add(NoteCode::mixed_formats, {}, static_cast<int64_t>(formats.size()));
-  const auto recorded = static_cast<int64_t>(run.ranks.size());
   if (world > recorded)
     run.notes.add(NoteCode::peers_missing, {}, world - recorded,
                   fmt::format("{} of {} ranks", recorded, world));
   if (unsplit > 0) run.notes.add(NoteCode::unsplit_collectives, {}, unsplit);
   note_matching(run.across, run.notes);
-  if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
 }
 
 // The graph covers a few neighbouring steps: there one offset is enough for any clock.
@@ -308,7 +339,6 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
     if (auto error = check(ranks)) return *error;
   RunAnalysis run;
   run.step_window = options.step_window;
-  run.selection = options.selection;
   run.notes = std::move(notes);
   number_ranks(ranks, run.notes);
   number_hosts(ranks);
@@ -327,13 +357,16 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
                     "the run has {}",
                     shorten(found, 200))};
   }
+  const size_t chosen = run.ranks.size();
   leave_out_torn(run);
+  const size_t torn = chosen - run.ranks.size();
   const MatchedRanks known = join_ranks(run);
-  gather_notes(run);
+  gather_notes(static_cast<int64_t>(ranks.size() - torn), run);
   run.what_if = price_run(run.ranks, run.means, known, options.price);
   if (!run.what_if.why_not.empty())
     run.notes.add(NoteCode::what_if_not_available, {}, 1, run.what_if.why_not);
-  run.verdict = judge(run.ranks, run.means, run.what_if.prices, run.across);
+  const bool some_chosen = !options.ranks.empty() && chosen < ranks.size();
+  run.verdict = judge(run.ranks, run.means, run.what_if.prices, run.across, some_chosen);
   return run;
 }
 

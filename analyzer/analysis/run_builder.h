@@ -13,7 +13,6 @@ namespace ws {
 struct RunOptions {
   StepWindow step_window = StepWindow::device;
   std::vector<int32_t> ranks;  // --rank: keep these, empty: all
-  std::string selection;       // printable, see RunAnalysis
   PriceOptions price;          // what --no-what-if, --what-if and --threads chose
 };
 

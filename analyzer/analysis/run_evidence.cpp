@@ -252,7 +252,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
     TimeNs span = 0;
     for (const DeviceMeans& row : means.devices) {
       const DeviceAnalysis& device = ranks[row.rank_row].devices[row.device_row];
-      ops += device.ops;
+      ops += device.evidence.step_ops;
       span =
           std::max(span, device.steps.back().window.end_ns - device.steps.front().window.begin_ns);
     }
@@ -294,7 +294,8 @@ std::string how_to_record_peers() {
 std::string how_to_record_steps() {
   return "at least 5 steps after warm-up, with markers: torch.profiler with schedule(wait=5, "
          "warmup=2, active=6) and prof.step() every iteration, or an NVTX range per iteration and "
-         "`nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi`";
+         "`nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi`; where a range of the "
+         "recording is one step already, name it with --step-range";
 }
 std::string how_to_record_host() {
   return "CUDA API calls with correlation ids and host ranges, from before the first step: `nsys "

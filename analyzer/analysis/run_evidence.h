@@ -22,6 +22,7 @@ struct RunEvidence {
   bool parallel_job = false;  // more ranks belong to the job than one
   bool peers_missing = false;
   bool single_rank = false;  // one rank of a parallel job
+  bool some_chosen = false;  // others are in the input and were left out
 };
 RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means);
 

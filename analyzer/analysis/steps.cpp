@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/kernel_period.h"
 #include "analysis/range_names.h"
@@ -26,6 +27,13 @@ Interval device_span(const Trace& trace, size_t device) {
 
 bool has_ops(const Trace& trace, size_t device) {
   return device < trace.ops_by_device.size() && !trace.ops_by_device[device].empty();
+}
+
+bool has_ops_in(const Trace& trace, size_t device, Interval window) {
+  const auto& rows = trace.ops_by_device[device];
+  return std::any_of(rows.begin(), rows.end(), [&](uint32_t i) {
+    return trace.ops.begin_ns[i] < window.end_ns && trace.ops.end_ns[i] > window.begin_ns;
+  });
 }
 
 // Numbers of the names where they rise, else 0, 1, 2 ...
@@ -110,15 +118,18 @@ int64_t mark_incomplete(const Trace& trace, size_t device, std::vector<Step>& st
   return cut;
 }
 
+bool is_users(RangeSource source) {
+  return source == RangeSource::nvtx || source == RangeSource::nvtx_start_end ||
+         source == RangeSource::user_annotation;
+}
+
 // Checkpoints and evaluations that take at least a tenth of a step, as a hint for choose_steady.
 void mark_pauses(const Trace& trace, std::vector<Step>& steps) {
   if (steps.size() < 2) return;
   std::vector<int8_t> asked(trace.strings.size(), -1);
   const HostRanges& r = trace.ranges;
   for (size_t i = 0; i < r.size(); ++i) {
-    if (r.source[i] != RangeSource::nvtx && r.source[i] != RangeSource::nvtx_start_end &&
-        r.source[i] != RangeSource::user_annotation)
-      continue;
+    if (!is_users(r.source[i])) continue;
     const std::string_view name = trace.strings[r.name[i]];
     int8_t& is_pause = asked[row(r.name[i])];
     if (is_pause < 0) is_pause = name.size() <= 256 && pause_name(name) ? 1 : 0;
@@ -133,6 +144,37 @@ void mark_pauses(const Trace& trace, std::vector<Step>& steps) {
         step->why_left_out = *pause_name(name);
     }
   }
+}
+
+// The names that --step-range could have given: ranges that repeat, those that take most time
+// first.
+std::string what_repeats(const Trace& trace) {
+  constexpr size_t kShown = 5, kColumns = 40;
+  struct Repeats {
+    int64_t count = 0;
+    TimeNs total_ns = 0;
+  };
+  std::map<std::string_view, Repeats> by_stem;
+  const HostRanges& r = trace.ranges;
+  for (size_t i = 0; i < r.size(); ++i) {
+    if (!is_users(r.source[i])) continue;
+    std::string_view stem = trace.strings[r.name[i]];
+    const auto numbered = stem.find_last_not_of("0123456789");
+    if (numbered + 1 < stem.size())
+      stem = stem.substr(0, stem.find_last_not_of("# _:", numbered) + 1);
+    Repeats& of = by_stem[stem];
+    ++of.count;
+    of.total_ns += r.end_ns[i] - r.begin_ns[i];
+  }
+  std::vector<std::pair<TimeNs, std::string_view>> order;
+  for (const auto& [stem, of] : by_stem)
+    if (of.count > 1 && !stem.empty()) order.emplace_back(-of.total_ns, stem);
+  std::sort(order.begin(), order.end());
+  std::string out;
+  for (size_t i = 0; i < order.size() && i < kShown; ++i)
+    out += fmt::format("{}{}", out.empty() ? "ranges that repeat: " : ", ",
+                       shorten_middle(one_line(to_utf8(order[i].second)), kColumns));
+  return out.empty() ? "no range repeats" : out;
 }
 
 struct Selection {
@@ -160,16 +202,6 @@ struct Selection {
     if (!options.time) return span;
     return {std::clamp(span.begin_ns, options.time->begin_ns, options.time->end_ns),
             std::clamp(span.end_ns, options.time->begin_ns, options.time->end_ns)};
-  }
-  std::string text() const {
-    std::string out;
-    if (options.steps)
-      out = fmt::format("steps {} to {}", options.steps->first, options.steps->second);
-    if (options.time) {
-      out += fmt::format("{}time {} to {} ns", out.empty() ? "" : ", ", options.time->begin_ns,
-                         options.time->end_ns);
-    }
-    return out;
   }
 };
 
@@ -225,7 +257,7 @@ class Finder {
     const auto anchor = find_host_anchor(trace_, labels_, options_.range_name);
     if (!options_.range_name.empty() && (!anchor || anchor->origin != StepOrigin::user_range)) {
       out_.notes.add(NoteCode::range_not_found, {}, 1,
-                     fmt::format("'{}'", one_line(options_.range_name)));
+                     fmt::format("'{}'; {}", one_line(options_.range_name), what_repeats(trace_)));
     }
     if (anchor) from_host(*anchor);
     if (options_.window == StepWindow::whole) {
@@ -236,7 +268,6 @@ class Finder {
     }
     if (options_.time && nothing_kept()) whole(false);
     if (cut_ > 0) out_.notes.add(NoteCode::step_incomplete, {}, cut_);
-    if (!selection_.text().empty()) out_.notes.add(NoteCode::selection, {}, 1, selection_.text());
     return std::move(out_);
   }
 
@@ -280,8 +311,10 @@ class Finder {
     out_.origin = StepOrigin::whole;
     const Interval span = recorded_span(trace_);
     for (size_t d = 0; d < out_.by_device.size(); ++d) {
-      if (has_ops(trace_, d))
-        out_.by_device[d] = whole_step(selection_.clip(asked ? device_span(trace_, d) : span));
+      if (!has_ops(trace_, d)) continue;
+      const Interval window = selection_.clip(asked ? device_span(trace_, d) : span);
+      out_.by_device[d] = !options_.time || has_ops_in(trace_, d, window) ? whole_step(window)
+                                                                          : std::vector<Step>();
     }
   }
 

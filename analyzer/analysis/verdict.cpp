@@ -249,10 +249,11 @@ LeadingLoss leading_loss(const std::vector<RankAnalysis>& ranks, const RunMeans&
 }
 
 RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                 const std::optional<Prices>& prices, const AcrossRanks& across) {
+                 const std::optional<Prices>& prices, const AcrossRanks& across, bool some_chosen) {
   RunVerdict verdict;
-  const RunEvidence evidence = evidence_of(ranks, means);
-  verdict.single_rank_of_job = evidence.single_rank;
+  RunEvidence evidence = evidence_of(ranks, means);
+  evidence.some_chosen = some_chosen;
+  verdict.single_rank_of_job = evidence.single_rank && !some_chosen;
   verdict.losses = loss_rows(ranks, means, prices);
   verdict.latent_memory_wall = latent_memory_wall(ranks, means);
   if (const auto reason = not_enough(ranks, means, evidence)) {

@@ -36,9 +36,10 @@ struct RunVerdict {
 };
 
 // ranks sorted by rank; means = means_of(ranks), with the causes of lateness where ranks were
-// matched.
+// matched. some_chosen: the input has more ranks than these.
 RunVerdict judge(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
-                 const std::optional<Prices>& prices = {}, const AcrossRanks& across = {});
+                 const std::optional<Prices>& prices = {}, const AcrossRanks& across = {},
+                 bool some_chosen = false);
 
 Wall wall_of(LossGroup loss);
 

@@ -39,8 +39,11 @@ struct AnalyzeRequest {
 
 void add_options(CLI::App& app, AnalyzeOptions& o) {
   app.add_option("INPUT", o.inputs,
-                 "files or folders: Nsight Systems .sqlite exports, PyTorch .json or .json.gz "
-                 "traces; all ranks of one run")
+                 "files or folders of them, all ranks of one run: Nsight Systems .sqlite exports "
+                 "or .nsys-rep reports (with nsys on PATH), PyTorch .json or .json.gz traces, .wst "
+                 "recordings of `wallsight record`. Partials (.wspart) go to `wallsight merge`, "
+                 "fact databases (.wsdb) to `wallsight report`")
+      ->check(not_empty())
       ->required();
   app.add_option("-o", o.database,
                  "write the facts to this fact database; with --partial, the partial")
@@ -217,7 +220,8 @@ int run_analyze(int argc, char** argv) {
   const size_t run_files = std::max(first_files.size(), o.run_files);
   if (request->run.price.wanted) request->steps.replay_ops = replay_share(run_files);
   if (auto ok = check_targets(o.partial ? std::vector<Output>() : request->reports.outputs,
-                              o.database, *files, o.partial ? kPartialFile : kFactFile);
+                              o.database, reads_of(*files, o.config, o.report.rule_folders),
+                              o.partial ? kPartialFile : kFactFile);
       !ok)
     return fail(kBadUsage, ok.error());
   auto config = load_config_option(o.config);
@@ -236,6 +240,7 @@ int run_analyze(int argc, char** argv) {
       facts_of_ranks(std::move(*ranks), {o.steps, o.ranks, o.time}, request->run, std::move(notes),
                      {o.show_names, *config ? &**config : nullptr});
   if (!facts) return fail(kBadInput, facts.error());
+  o.report.asked_what_if = o.what_if.ids;
   return render_run(*facts, o.report, request->reports, o.database);
 }
 

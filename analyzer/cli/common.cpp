@@ -93,8 +93,9 @@ int finish_stdout(int code) {
   pollfd reader{STDOUT_FILENO, POLLOUT, 0};
   const bool gone = poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
   if (why == EPIPE || gone) return code;
-  return fail(kBadInput, Error{fmt::format("stdout: can not write ({})",
-                                           why != 0 ? std::strerror(why) : "output error")});
+  return fail(kBadInput,
+              Error{fmt::format("stdout: can not write ({}); check free space where it goes",
+                                why != 0 ? std::strerror(why) : "output error")});
 }
 
 }  // namespace ws::cli

@@ -26,15 +26,15 @@ class Findings {
   void note(std::string_view what, const std::string& text) { print("note", what, text); }
   void bad(std::string_view what, const std::string& text) {
     print("BAD", what, text);
-    any_bad_ = true;
+    if (std::find(bad_.begin(), bad_.end(), what) == bad_.end()) bad_.emplace_back(what);
   }
-  bool any_bad() const { return any_bad_; }
+  const std::vector<std::string>& bad() const { return bad_; }
 
  private:
   static void print(std::string_view state, std::string_view what, const std::string& text) {
     std::cout << fmt::format("{:<5} {:<10} {}\n", state, what, escape_text(text));
   }
-  bool any_bad_ = false;
+  std::vector<std::string> bad_;
 };
 
 template <class Function>
@@ -163,7 +163,11 @@ int run_doctor(int argc, char** argv) {
   check_driver(out);
   check_recorder(out);
   check_folder(out, folder);
-  return out.any_bad() ? kBadInput : kDone;
+  if (out.bad().empty()) return kDone;
+  return fail(kBadInput, Error{fmt::format(
+                             "doctor: expected a machine that can record, found {} in the way; do "
+                             "what the lines marked BAD say",
+                             fmt::join(out.bad(), ", "))});
 }
 
 }  // namespace ws::cli

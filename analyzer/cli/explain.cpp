@@ -16,8 +16,11 @@ int run_explain(int argc, char** argv) {
   std::string input, wanted;
   std::vector<std::string> folders;
   app.add_option("run.wsdb", input, "fact database, written by `wallsight analyze ... -o`")
+      ->check(not_empty())
       ->required();
-  app.add_option("RULE", wanted, "id of one rule; all without");
+  app.add_option("RULE", wanted, "id of one rule; without it, one line for each");
+  bool all = false;
+  app.add_flag("--all", all, "clauses, values and evidence of every rule");
   app.add_option("--rules", folders, "folder with further rules, repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
@@ -39,7 +42,11 @@ int run_explain(int argc, char** argv) {
   for (const Finding& f : *findings) {
     if (wanted.empty() || f.rule == wanted) shown.push_back(f);
   }
-  render_explanations(shown, std::cout);
+  if (wanted.empty() && !all) {
+    render_explanation_summary(shown, std::cout);
+  } else {
+    render_explanations(shown, std::cout);
+  }
   return kDone;
 }
 

@@ -9,33 +9,47 @@
 #include "cli/options.h"
 #include "cli/recorded_config.h"
 #include "cli/verbs.h"
+#include "cli/what_if_words.h"
 
 namespace ws::cli {
 namespace {
 
-// In words for the report.
-std::string text_of(const Selection& selection) {
-  std::string out;
+// What the options chose, in words for the report, and which ranks they name in vain.
+void tell_selection(const Selection& selection, const std::vector<int32_t>& asked,
+                    RunAnalysis& run) {
   const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, value);
+    if (!value.empty())
+      run.selection += fmt::format("{}{} {}", run.selection.empty() ? "" : ", ", name, value);
   };
+  std::vector<int32_t> there, absent;
+  for (const int32_t rank : asked)
+    (std::any_of(run.ranks.begin(), run.ranks.end(),
+                 [&](const RankAnalysis& r) { return r.rank == rank; })
+         ? there
+         : absent)
+        .push_back(rank);
   add("step", selection.steps);
-  add("rank", selection.ranks);
+  add("rank", ranks_text(there));
   add("time", selection.time);
-  return out;
+  if (!absent.empty()) {
+    run.selection += fmt::format(" (asked for and not there: rank {})", ranks_text(absent));
+    run.notes.add(NoteCode::rank_not_found, {}, static_cast<int64_t>(absent.size()),
+                  ranks_text(absent));
+  }
+  if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
 }
 
-// Ranks that were asked for and are in no file.
-void note_absent_ranks(const RunOptions& asked, RunAnalysis& run) {
-  std::vector<int32_t> absent;
-  for (const int32_t rank : asked.ranks) {
-    if (std::none_of(run.ranks.begin(), run.ranks.end(),
-                     [&](const RankAnalysis& r) { return r.rank == rank; }))
-      absent.push_back(rank);
+// A change that was asked for and has no row says why.
+void tell_changes(const PriceOptions& asked, RunAnalysis& run) {
+  for (const std::string& id : asked.combinations) {
+    if (std::any_of(run.what_if.rows.begin(), run.what_if.rows.end(),
+                    [&](const WhatIfRow& row) { return row.id == id; }))
+      continue;
+    const std::string text = id + ", asked for with --what-if";
+    run.notes.add(NoteCode::what_if_not_available, {}, 1,
+                  run.what_if.why_not.empty() ? text + ", finds nothing to change here"
+                                              : "among them " + text);
   }
-  if (absent.empty()) return;
-  run.notes.add(NoteCode::rank_not_found, {}, static_cast<int64_t>(absent.size()),
-                ranks_text(absent));
 }
 
 }  // namespace
@@ -57,10 +71,12 @@ Result<std::optional<RunConfig>> load_config_option(const std::string& path) {
 
 void add_what_if_options(CLI::App& app, WhatIfOptions& options) {
   app.add_flag("--no-what-if", options.none, "no re-simulation of gains");
-  app.add_option("--what-if", options.ids,
-                 "one more change to re-simulate: an id of the WHAT IF table, or several joined by "
-                 "+; may be given more than once")
+  app.add_option(
+         "--what-if", options.ids,
+         "one more change to re-simulate, shown whatever it saves: an id of the list below, "
+         "or several joined by +; may be given more than once")
       ->type_name("A+B");
+  app.footer(what_if_help());
 }
 
 Result<PriceOptions> check_what_if_options(const WhatIfOptions& options, unsigned threads) {
@@ -75,7 +91,7 @@ Result<PriceOptions> check_what_if_options(const WhatIfOptions& options, unsigne
 }
 
 Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& selection,
-                              RunOptions options, Notes notes, const FactOptions& shown) {
+                              const RunOptions& options, Notes notes, const FactOptions& shown) {
   const auto data = find_data_folder();
   if (!data) return data.error();
   const auto platforms = Platforms::load(*data + "/rules/platforms.json");
@@ -89,14 +105,14 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
         selection.steps.empty() ? "--time" : "--step",
         selection.steps.empty() ? selection.time : selection.steps)};
   }
-  options.selection = text_of(selection);
   FactOptions with_config = shown;
   const auto recorded =
       shown.config == nullptr ? recorded_config(ranks, notes) : std::optional<RunConfig>();
   if (recorded) with_config.config = &*recorded;
   auto run = combine_ranks(std::move(ranks), options, std::move(notes));
   if (!run) return run.error();
-  note_absent_ranks(options, *run);
+  tell_selection(selection, options.ranks, *run);
+  tell_changes(options.price, *run);
   return write_facts(*run, *platforms, with_config);
 }
 

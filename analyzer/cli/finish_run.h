@@ -35,6 +35,6 @@ struct Selection {
 
 // ranks: in the order of their traces. Fails when the selection leaves nothing.
 Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& selection,
-                              RunOptions options, Notes notes, const FactOptions& shown);
+                              const RunOptions& options, Notes notes, const FactOptions& shown);
 
 }  // namespace ws::cli

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is noticed by finish_stdout
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is a failed write, told as one
   std::ios::sync_with_stdio(false);
   try {
     return ws::cli::finish_stdout(ws::cli::run(argc, argv));

@@ -33,6 +33,7 @@ void add_options(CLI::App& app, MergeOptions& o) {
   app.add_option("PARTIAL", o.inputs,
                  "files that `wallsight analyze --partial` wrote, or folders of them; all ranks of "
                  "one run, in any order")
+      ->check(not_empty())
       ->required();
   app.add_option("-o", o.database, "write the facts to this fact database")
       ->check(not_empty())
@@ -62,7 +63,8 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
       out.push_back(path);
   }
   if (failed)
-    return Error{fmt::format("{}: can not read the folder ({})", folder, failed.message())};
+    return Error{fmt::format("{}: can not read the folder ({}); check its permissions", folder,
+                             failed.message())};
   if (out.size() > before) return {};
   return Error{
       fmt::format("{}: expected partials in the folder, found none; write them there with "
@@ -70,7 +72,8 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
                   folder)};
 }
 
-Result<std::vector<std::string>> list_partials(const std::vector<std::string>& inputs) {
+Result<std::vector<std::string>> list_partials(const std::vector<std::string>& inputs,
+                                               Notes& notes) {
   std::vector<std::string> out;
   for (const std::string& input : inputs) {
     std::error_code unknown;
@@ -80,8 +83,7 @@ Result<std::vector<std::string>> list_partials(const std::vector<std::string>& i
       return ok.error();
     }
   }
-  std::sort(out.begin(), out.end(), natural_less);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  drop_repeated(out, notes);
   return out;
 }
 
@@ -169,14 +171,18 @@ int run_merge(int argc, char** argv) {
     if (!ranks) return fail(kBadUsage, ranks.error());
     options.ranks = *ranks;
   }
-  const auto files = list_partials(o.inputs);
+  Notes notes;
+  const auto files = list_partials(o.inputs, notes);
   if (!files) return fail(kBadInput, files.error());
-  if (auto ok = check_targets(requests->outputs, o.database, *files); !ok)
+  if (auto ok = check_targets(requests->outputs, o.database,
+                              reads_of(*files, o.config, o.report.rule_folders));
+      !ok)
     return fail(kBadUsage, ok.error());
   auto config = load_config_option(o.config);
   if (!config) return fail(kBadInput, config.error());
   auto all = merged(*files, options.price.wanted);
   if (!all) return fail(kBadInput, all.error());
+  all->notes.merge(notes);
   options.step_window = all->options.step_window;
   options.price.wanted &= all->options.what_if;
   drop_large_replays(all->ranks);
@@ -184,6 +190,7 @@ int run_merge(int argc, char** argv) {
       facts_of_ranks(std::move(all->ranks), {all->options.steps, o.ranks, all->options.time},
                      options, std::move(all->notes), {o.show_names, *config ? &**config : nullptr});
   if (!facts) return fail(kBadInput, facts.error());
+  o.report.asked_what_if = o.what_if.ids;
   return render_run(*facts, o.report, *requests, o.database);
 }
 

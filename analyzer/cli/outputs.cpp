@@ -13,6 +13,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/file_error.h"
 #include "cli/common.h"
 
 namespace ws::cli {
@@ -45,8 +46,7 @@ Result<void> write_text(const std::string& path, const std::string& text,
   out << text;
   out.close();
   if (out.good()) return {};
-  return Error{fmt::format("{}: can not write ({}); check the folder and free space", shown,
-                           std::strerror(errno))};
+  return can_not_write(shown, errno);
 }
 
 void drop(const std::vector<Pending>& files) {
@@ -66,7 +66,8 @@ Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs)
     if (!format) return format.error();
     const std::string path = equals == std::string::npos ? "" : spec.substr(equals + 1);
     if (equals != std::string::npos && path.empty()) {
-      return Error{fmt::format("--report {}: expected a path after `=`, found none", spec)};
+      return Error{
+          fmt::format("--report {}: expected a path after `=`, found none; name a file", spec)};
     }
     if (path.empty() && ++to_stdout > 1) {
       return Error{
@@ -80,12 +81,13 @@ Result<std::vector<Output>> parse_outputs(const std::vector<std::string>& specs)
 }
 
 Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
-                           const std::vector<std::string>& inputs, const FileKind& kind) {
+                           const Reads& reads, const FileKind& kind) {
   std::vector<std::string> targets;
   if (!database.empty()) {
     std::error_code ec;
     if (!fs::is_directory(database, ec) && is_special(database))
-      return Error{fmt::format("{}: -o expects a file, found something else", database)};
+      return Error{
+          fmt::format("{}: -o expects a file, found something else; name a new file", database)};
     targets.push_back(database);
   }
   for (const Output& o : outputs) {
@@ -97,13 +99,9 @@ Result<void> check_targets(const std::vector<Output>& outputs, const std::string
       return Error{fmt::format("{}: expected a file to write, found a folder; name a file in it",
                                targets[i])};
     }
-    for (const std::string& input : inputs) {
-      if (same_file(targets[i], input)) {
-        return Error{
-            fmt::format("{}: expected an output, found an input of this command; name another file",
-                        targets[i])};
-      }
-    }
+    if (const std::string read = read_as(targets[i], reads); !read.empty())
+      return Error{
+          fmt::format("{}: expected an output, found {}; name another file", targets[i], read)};
     for (size_t k = 0; k < i; ++k) {
       if (!is_special(targets[i]) && same_target(targets[i], targets[k])) {
         return Error{fmt::format("{}: expected one output per file, found two; name another file",
@@ -150,7 +148,7 @@ Result<void> write_rendered(const std::vector<RenderedOutput>& outputs) {
   }
   for (const Pending& f : files) {
     if (!f.part.empty() && std::rename(f.part.c_str(), f.path.c_str()) != 0) {
-      const Error error{fmt::format("{}: can not write ({})", f.path, std::strerror(errno))};
+      const Error error = can_not_write(f.path, errno);
       drop(files);
       return error;
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/reads.h"
 #include "facts/fact_db.h"
 #include "report/render.h"
 
@@ -24,11 +25,10 @@ struct FileKind {
 };
 inline constexpr FileKind kFactFile{"fact database", FactDb::may_replace};
 
-// Refuses paths that are an input, a folder, or named twice, and a result in the place of a file
-// of another kind. `database`: the value of -o, "" none.
+// Refuses paths that the command reads, a folder, or named twice, and a result in the place of a
+// file of another kind. `database`: the value of -o, "" none.
 Result<void> check_targets(const std::vector<Output>& outputs, const std::string& database,
-                           const std::vector<std::string>& inputs,
-                           const FileKind& kind = kFactFile);
+                           const Reads& reads, const FileKind& kind = kFactFile);
 
 // Renders everything first, then writes; a path that exists and is no file (a pipe, /dev/null) is
 // written in place.

@@ -22,6 +22,7 @@ void add_options(CLI::App& app, PlanOptions& o) {
                  "launch script, command line or argument dump of Megatron-LM; YAML of Megatron "
                  "Bridge or NeMo; TOML of torchtitan; JSON or YAML with the keys of "
                  "schemas/run_config.schema.json")
+      ->check(not_empty())
       ->required();
   app.add_option("--gpus", o.gpus, "GPUs of the job, instead of what the file says")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 22))
@@ -53,8 +54,8 @@ Result<void> check_platform(const std::string& name, const Platforms& platforms)
     return {};
   std::vector<std::string> keys;
   for (const Platform& p : platforms.rows()) keys.push_back(p.key);
-  return Error{
-      fmt::format("--platform: expected one of {}, found '{}'", fmt::join(keys, " "), name)};
+  return Error{fmt::format("--platform: expected one of {}, found '{}'; name one, or leave it out",
+                           fmt::join(keys, " "), name)};
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ int run_plan(int argc, char** argv) {
   if (!outputs) return fail(kBadUsage, outputs.error());
   const auto formats = formats_of(*outputs);
   if (!formats) return fail(kBadUsage, formats.error());
-  if (auto ok = check_targets(*outputs, "", {o.config}); !ok) return fail(kBadUsage, ok.error());
+  if (auto ok = check_targets(*outputs, "", reads_of({o.config}, "", o.rule_folders)); !ok)
+    return fail(kBadUsage, ok.error());
   const auto data = find_data_folder();
   if (!data) return fail(kBadInput, data.error());
   const auto platforms = Platforms::load(*data + "/rules/platforms.json");

@@ -17,6 +17,7 @@
 #include "cli/common.h"
 #include "cli/inject_library.h"
 #include "cli/options.h"
+#include "cli/record_watch.h"
 #include "cli/verbs.h"
 
 namespace ws::cli {
@@ -33,7 +34,8 @@ struct RecordOptions {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 void add_options(CLI::App& app, RecordOptions& o) {
-  app.add_option("-o", o.folder, "folder of the recordings, made when it is not there")
+  app.add_option("-o", o.folder,
+                 "folder of the recordings, made when it is not there; default " + o.folder)
       ->type_name("DIR");
   app.add_option("--tier", o.tier,
                  "nvtx: ranges only; device: and kernels, copies, fills; host (default): and API "
@@ -103,7 +105,11 @@ Result<Variables> variables_of(const RecordOptions& o) {
     const auto steps = parse_steps(o.steps);
     if (!steps || steps->first < 0)
       return Error{fmt::format("--steps: expected a range like 20:25, found `{}`", o.steps)};
-    if (!o.delay.empty()) return Error{"--steps: expected no --delay beside it, found both"};
+    for (const auto& [name, given] :
+         {std::pair{"--delay", !o.delay.empty()}, {"--duration", !o.duration.empty()}})
+      if (given)
+        return Error{fmt::format(
+            "--steps: expected no {} beside it, found both; leave one out: steps or time", name)};
   }
   return Variables{{"WALLSIGHT_TIER", o.tier},
                    {"WALLSIGHT_GRAPHS", o.graphs},
@@ -122,7 +128,8 @@ Result<Variables> variables_of(const RecordOptions& o) {
 Result<std::string> make_folder(const std::string& folder) {
   std::error_code ec;
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    return Error{fmt::format("{}: can not make the folder ({})", folder, std::strerror(errno))};
+    return Error{fmt::format("{}: can not make the folder ({}); choose another with -o", folder,
+                             std::strerror(errno))};
   const auto whole = std::filesystem::canonical(folder, ec);
   if (ec || !std::filesystem::is_directory(whole, ec)) {
     return Error{
@@ -217,10 +224,15 @@ int run_record(int argc, char** argv) {
     }
   }
   std::cerr << fmt::format("wallsight: recording into {}\n", o.folder) << std::flush;
+  // With --ranks, others may be the ones that record.
+  const int watcher = o.ranks.empty() ? watch_for_recording(*folder) : -1;
   std::signal(SIGPIPE, SIG_DFL);  // as the shell would start it
+  std::signal(SIGXFSZ, SIG_DFL);
   ::execvp(dashes[1], dashes + 1);
-  return fail(kBadInput,
-              Error{fmt::format("{}: can not be run ({})", dashes[1], std::strerror(errno))});
+  const int why = errno;
+  if (watcher >= 0 && ::write(watcher, "x", 1) < 0) ::close(watcher);
+  return fail(kBadInput, Error{fmt::format("{}: can not be run ({}); check the command behind --",
+                                           dashes[1], std::strerror(why))});
 }
 
 }  // namespace ws::cli

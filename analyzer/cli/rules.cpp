@@ -15,21 +15,19 @@ namespace {
 int list(const std::vector<std::string>& folders) {
   const auto rules = load_catalogue(folders);
   if (!rules) return fail(kBadInput, rules.error());
-  size_t id = 4, causes = 6;
-  const auto causes_of = [](const Rule& r) { return fmt::format("{}", fmt::join(r.causes, " ")); };
-  for (const Rule& r : rules->rules) {
-    id = std::max(id, r.id.size());
-    causes = std::max(causes, std::min<size_t>(causes_of(r).size(), 40));
-  }
+  size_t id = 4;
+  for (const Rule& r : rules->rules) id = std::max(id, std::min<size_t>(r.id.size(), 44));
   const auto print = [&](const std::string& a, const std::string& phase, const std::string& wall,
-                         const std::string& c, const std::string& title) {
-    std::cout << pad_right(a, id) << "  " << pad_right(phase, 7) << "  " << pad_right(wall, 13)
-              << "  " << pad_right(c, causes) << "  " << title << "\n";
+                         const std::string& title) {
+    std::cout << hanging(
+        fmt::format("{}  {}  {}  ", pad_right(a, id), pad_right(phase, 7), pad_right(wall, 13)),
+        title);
   };
-  print("rule", "phase", "wall", "causes", "title");
+  print("rule", "phase", "wall", "title [causes it is for]");
   for (const Rule& r : rules->rules) {
-    print(r.id, r.phase, r.wall.empty() ? "-" : r.wall, r.causes.empty() ? "-" : causes_of(r),
-          escape_text(r.title));
+    const std::string causes =
+        r.causes.empty() ? "" : fmt::format(" [{}]", fmt::join(r.causes, " "));
+    print(r.id, r.phase, r.wall.empty() ? "-" : r.wall, escape_text(r.title) + causes);
   }
   return kDone;
 }
@@ -109,10 +107,10 @@ int run_rules(int argc, char** argv) {
   const CLI::App* lists =
       with_folders(app.add_subcommand("list", "id, phase, wall, causes and title of every rule"));
   CLI::App* shows = with_folders(app.add_subcommand("show", "one rule in full"));
-  shows->add_option("ID", id)->required();
+  shows->add_option("ID", id)->check(not_empty())->required();
   CLI::App* checks = app.add_subcommand(
       "check", "a folder of rules with its cases; exit 2 when something is wrong");
-  checks->add_option("DIR", folder)->required();
+  checks->add_option("DIR", folder)->check(not_empty())->required();
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
   if (lists->parsed()) return list(folders);
   return shows->parsed() ? show(id, folders) : check(folder);

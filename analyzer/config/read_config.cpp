@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file_error.h"
 #include "config/readers.h"
 
 namespace ws {
@@ -200,19 +201,20 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
                         "launch script or command line");
   }
   if (text.size() > kTreeLimit)
-    return Error{fmt::format("{}: expected at most {} bytes of YAML or JSON, found more", source,
-                             kTreeLimit)};
+    return Error{fmt::format(
+        "{}: expected at most {} bytes of YAML or JSON, found more; give the run's own settings",
+        source, kTreeLimit)};
   return read_tree(text, source);
 }
 
 Result<RunConfig> read_config_file(const std::string& path) {
-  std::error_code ec;
+  std::error_code ec, unknown;
   const std::string name = std::filesystem::path(path).filename().string();
+  if (!std::filesystem::exists(path, ec)) return can_not_read(path, ec ? ec.value() : ENOENT);
   if (!std::filesystem::is_regular_file(path, ec))
-    return Error{fmt::format("{}: expected a run configuration, found no file", path)};
+    return not_a_file(path, std::filesystem::is_directory(path, unknown), "a run configuration");
   std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Error{fmt::format("{}: expected a readable file, found no permission to read", path)};
+  if (!in) return can_not_read(path, EACCES);
   std::string all(kFileLimit + 1, '\0');
   in.read(all.data(), static_cast<std::streamsize>(all.size()));
   all.resize(static_cast<size_t>(in.gcount()));

@@ -1,20 +1,24 @@
 // Tested by: fact_db_test.cpp
 #include "facts/fact_db.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <set>
 #include <sstream>
+
+#include "base/file_error.h"
 
 #include "facts/facts_schema.inc"  // generated from schemas/facts.sql
 
 namespace ws {
 namespace {
 
-constexpr int kVersion = 6;
+constexpr int kVersion = 7;
 
 // Every table and column of the schema, as tables: a file that lost one is no fact database, and
 // what is read from it would blame the reader.
@@ -28,7 +32,8 @@ Result<void> check_tables(const Database& db, const std::string& path) {
       auto query = db.prepare(
           "SELECT i.name FROM sqlite_master m JOIN pragma_table_info(m.name) i "
           "WHERE m.type = 'table' AND m.name = ?1");
-      if (!query) return Error{fmt::format("{}: can not read its tables", path)};
+      if (!query)
+        return Error{fmt::format("{}: can not read its tables; analyze the recording again", path)};
       query->bind(1, std::string_view(table));
       while (query->step()) columns.emplace(query->text(0));
       if (columns.empty()) {
@@ -59,7 +64,8 @@ Result<void> check_version(const Database& db, const std::string& path) {
   }
   auto version = db.prepare("PRAGMA user_version");
   if (!version || !version->step())
-    return Error{fmt::format("{}: can not read its schema version", path)};
+    return Error{
+        fmt::format("{}: can not read its schema version; analyze the recording again", path)};
   if (const int64_t found = version->int64(0); found != kVersion) {
     return Error{
         fmt::format("{}: facts of schema version {}, this program reads version {}; "
@@ -103,14 +109,17 @@ Result<FactDb> FactDb::create(const std::string& path) {
   if (!db) return db.error();
   if (auto ok = db->exec(kFactsSchema); !ok) {
     std::remove(path.c_str());
-    return Error{fmt::format("{}: can not write facts ({})", path, ok.error().message)};
+    return Error{fmt::format("{}: can not write facts ({}); check the folder and free space", path,
+                             ok.error().message)};
   }
   return FactDb(std::move(*db));
 }
 
 Result<FactDb> FactDb::open(const std::string& path) {
-  if (access(path.c_str(), R_OK) != 0)
-    return Error{fmt::format("{}: no such file, or it can not be read", path)};
+  struct stat st {};
+  if (stat(path.c_str(), &st) != 0 || access(path.c_str(), R_OK) != 0)
+    return can_not_read(path, errno);
+  if (!S_ISREG(st.st_mode)) return not_a_file(path, S_ISDIR(st.st_mode), "a fact database");
   auto db = Database::open(path, Database::Mode::immutable);
   if (!db) return db.error();
   if (auto ok = check_version(*db, path); !ok) return ok.error();
@@ -131,15 +140,35 @@ bool FactDb::may_replace(const std::string& path) {
 Result<void> FactDb::save(const std::string& path) const {
   const std::string part = fmt::format("{}.{}.tmp", path, getpid());
   std::remove(part.c_str());
+  // Made here, so that a folder that can not be written is told as what it is.
+  const int made = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (made < 0) return can_not_write(path, errno);
+  ::close(made);
+  const auto drop = [&] {
+    std::remove(part.c_str());
+    std::remove((part + "-journal").c_str());
+  };
   auto statement = db_.prepare("VACUUM INTO ?1");
-  if (!statement)
-    return Error{fmt::format("{}: can not write facts ({})", path, statement.error().message)};
+  if (!statement) {
+    drop();
+    return Error{fmt::format("{}: can not write facts ({}); check the folder and free space", path,
+                             statement.error().message)};
+  }
   statement->bind(1, std::string_view(part));
   statement->step();
-  if (statement->failed() || std::rename(part.c_str(), path.c_str()) != 0) {
-    std::remove(part.c_str());
-    return Error{fmt::format("{}: can not write facts ({}); check the folder and free space", path,
-                             db_.last_error())};
+  if (statement->failed()) {
+    std::string why = db_.last_error();
+    if (const size_t at = why.find(part); at != std::string::npos)
+      why.replace(at, part.size(), path);
+    drop();
+    return Error{fmt::format(
+        "{}: can not write facts ({}); check free space and the limit of file sizes (ulimit -f)",
+        path, why)};
+  }
+  if (std::rename(part.c_str(), path.c_str()) != 0) {
+    const Error error = can_not_write(path, errno);
+    drop();
+    return error;
   }
   return {};
 }

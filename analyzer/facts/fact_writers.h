@@ -45,6 +45,6 @@ void for_each_device(const RunAnalysis& run, F f) {
 
 // Names as the run's facts show them.
 std::string shown_path(const FactInput& in, const RankAnalysis& rank);
-std::string shown_host(const FactInput& in, const RankAnalysis& rank);
+std::optional<std::string> shown_host(const FactInput& in, const RankAnalysis& rank);
 
 }  // namespace ws

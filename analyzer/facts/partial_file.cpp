@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/file_error.h"
 #include "facts/partial.h"
 
 namespace ws {
@@ -149,8 +150,7 @@ bool may_replace_partial(const std::string& path) {
 
 Result<Partial> read_partial(const std::string& path) {
   std::string bytes;
-  if (const int why = read_bytes(path, SIZE_MAX, bytes); why != 0)
-    return Error{fmt::format("{}: can not read the file ({})", path, std::strerror(why))};
+  if (const int why = read_bytes(path, SIZE_MAX, bytes); why != 0) return can_not_read(path, why);
   return decode_partial(bytes, path);
 }
 
@@ -162,8 +162,7 @@ Result<void> write_partial(Partial partial, const std::string& path) {
   out << *bytes;
   out.close();
   if (out.good() && std::rename(part.c_str(), path.c_str()) == 0) return {};
-  const Error error{fmt::format("{}: can not write ({}); check the folder and free space", path,
-                                std::strerror(errno))};
+  const Error error = can_not_write(path, errno);
   std::remove(part.c_str());
   return error;
 }

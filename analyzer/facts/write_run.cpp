@@ -135,7 +135,10 @@ std::string shown_path(const FactInput& in, const RankAnalysis& rank) {
   return in.options.show_names ? one_line(to_utf8(rank.path)) : base_name(rank.path);
 }
 
-std::string shown_host(const FactInput& in, const RankAnalysis& rank) {
+std::optional<std::string> shown_host(const FactInput& in, const RankAnalysis& rank) {
+  if (std::all_of(in.run.ranks.begin(), in.run.ranks.end(),
+                  [](const RankAnalysis& r) { return r.host_name.empty(); }))
+    return std::nullopt;
   if (in.options.show_names && !rank.host_name.empty()) return one_line(to_utf8(rank.host_name));
   return fmt::format("host{}", rank.host);
 }

@@ -58,7 +58,7 @@ std::vector<MergedKernel> merged_kernels(const RunAnalysis& run) {
 struct MergedIdle {
   int64_t count = 0;
   const IdleRow* largest = nullptr;
-  int32_t rank = 0;
+  int32_t rank = 0, device = 0;
 };
 
 }  // namespace
@@ -103,6 +103,7 @@ Result<void> write_idle(const Database& db, const FactInput& in) {
             continue;
           out.largest = &row;
           out.rank = rank.rank;
+          out.device = device.device;
         }
       });
   FactTable table(db, "fact_idle");
@@ -115,6 +116,7 @@ Result<void> write_idle(const Database& db, const FactInput& in) {
     };
     table.row(name_of(leaf).substr(5), ns, merged[i].count, ratio(ns, in.run.means.step_ns()),
               most ? std::optional(merged[i].rank) : std::nullopt,
+              most ? std::optional(merged[i].device) : std::nullopt,
               most ? std::optional(most->largest.begin_ns) : std::nullopt,
               most ? std::optional(most->largest.length()) : std::nullopt,
               most ? name(most->before) : std::nullopt, most ? name(most->after) : std::nullopt);

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_error.h"
+
 namespace ws {
 namespace {
 
@@ -51,9 +53,7 @@ std::string inflate_head(std::string& packed) {
   return out;
 }
 
-Error system_error(const std::string& path) {
-  return Error{fmt::format("{}: can not read the file ({})", path, std::strerror(errno))};
-}
+Error system_error(const std::string& path) { return can_not_read(path, errno); }
 
 }  // namespace
 
@@ -62,8 +62,7 @@ Result<FileHead> read_head(const std::string& path) {
   struct stat info {};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error(path);
   if (!S_ISREG(info.st_mode)) {
-    return Error{fmt::format("{}: expected a file, found {}", path,
-                             S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe")};
+    return not_a_file(path, S_ISDIR(info.st_mode), "a trace");
   }
   FileHead head;
   head.file_bytes = info.st_size;

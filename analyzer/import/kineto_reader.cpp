@@ -84,11 +84,15 @@ Result<void> Reader::read() {
   while (window_.size() < 3 && window_.refill(pos_)) pos_ = window_.begin();
   if (std::string_view(pos_, window_.size()).substr(0, 3) == "\xef\xbb\xbf") pos_ += 3;
   if (!at_sign()) {
-    return Error{fmt::format("{}: expected a PyTorch trace, found an empty file", path_)};
+    return Error{
+        fmt::format("{}: expected a PyTorch trace, found an empty file; record again", path_)};
   }
   array_form_ = *pos_ == '[';
   if (!array_form_ && *pos_ != '{') {
-    return Error{fmt::format("{}: expected JSON of the PyTorch profiler, found other data", path_)};
+    return Error{
+        fmt::format("{}: expected JSON of the PyTorch profiler, found other data; give "
+                    "the file that torch.profiler exported",
+                    path_)};
   }
   ++pos_;
   if (array_form_) {

@@ -269,6 +269,12 @@ Error foreign_database(const std::string& path) {
     std::string_view table;
     std::string_view tool;
   };
+  if (file->has_table("fact_run")) {
+    return Error{fmt::format(
+        "{}: expected traces, found a fact database, made by wallsight; its report is shown by "
+        "`wallsight report {}`",
+        path, path)};
+  }
   constexpr Known kKnown[] = {
       {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "an nvprof database"},
       {"StringTable", "an nvprof database"},

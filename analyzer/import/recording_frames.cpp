@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_error.h"
+
 namespace ws::recording {
 namespace {
 
@@ -55,7 +57,7 @@ Result<FrameReader> FrameReader::open(const std::string& path) {
   if (fd < 0 || ::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
     const int why = fd < 0 ? errno : EINVAL;
     if (fd >= 0) ::close(fd);
-    return Error{fmt::format("{}: can not read the file ({})", path, std::strerror(why))};
+    return can_not_read(path, why);
   }
   return FrameReader(fd, static_cast<uint64_t>(st.st_size));
 }

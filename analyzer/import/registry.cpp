@@ -3,10 +3,13 @@
 #include "import/registry.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "import/file_head.h"
 #include "import/kineto.h"
@@ -66,7 +69,8 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
     if (it->is_regular_file(unknown)) names.push_back(it->path().string());
   }
   if (failed) {
-    return Error{fmt::format("{}: can not read the folder ({})", folder, failed.message())};
+    return Error{fmt::format("{}: can not read the folder ({}); check its permissions", folder,
+                             failed.message())};
   }
   std::sort(names.begin(), names.end(), natural_less);
   const size_t before = out.size();
@@ -138,6 +142,23 @@ Result<std::vector<Trace>> read_file(const std::string& path) {
   return importer != nullptr ? importer->read(path) : refusal(path, *head);
 }
 
+void drop_repeated(std::vector<std::string>& files, Notes& notes) {
+  std::stable_sort(files.begin(), files.end(), natural_less);
+  std::set<std::pair<dev_t, ino_t>> seen;
+  std::vector<std::string> kept;
+  for (std::string& file : files) {
+    struct stat info {};
+    const bool known = ::stat(file.c_str(), &info) == 0;
+    if (known && !seen.emplace(info.st_dev, info.st_ino).second) {
+      notes.add(NoteCode::duplicate_record, {}, 1,
+                fs::path(file).filename().string() + " was given more than once");
+    } else {
+      kept.push_back(std::move(file));
+    }
+  }
+  files = std::move(kept);
+}
+
 Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inputs, Notes& notes) {
   std::vector<std::string> out;
   std::optional<Error> damaged;
@@ -160,8 +181,7 @@ Result<std::vector<std::string>> list_inputs(const std::vector<std::string>& inp
     note_unreadable(input, why, notes);
   }
   if (out.empty() && damaged) return *damaged;
-  std::stable_sort(out.begin(), out.end(), natural_less);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  drop_repeated(out, notes);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/file_error.h"
 
 namespace ws {
 namespace {
@@ -70,12 +71,12 @@ Result<std::unique_ptr<Source>> Source::open(const std::string& path, SourceOpti
   source->fd_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat info {};
   if (source->fd_ < 0 || ::fstat(source->fd_, &info) != 0) {
-    return Error{fmt::format("{}: can not read the file ({})", path, std::strerror(errno))};
+    return can_not_read(path, errno);
   }
-  if (S_ISDIR(info.st_mode)) return Error{fmt::format("{}: expected a file, found a folder", path)};
+  if (S_ISDIR(info.st_mode)) return not_a_file(path, true);
   while (source->input_end_ < 2 && source->read_input()) continue;
   if (source->end_ == SourceEnd::unreadable) {
-    return Error{fmt::format("{}: can not read the file ({})", path, std::strerror(errno))};
+    return can_not_read(path, errno);
   }
   source->gzip_ = is_gzip(source->input_.data(), source->input_end_);
   if (source->gzip_) source->inflater_ = std::make_unique<Inflater>();

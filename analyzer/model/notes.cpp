@@ -100,6 +100,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "the name as it stands in the recording, without its number"},
     {"mixed_formats", kInfo, "the ranks come from different recorders", ""},
     {"steps_unknown", kWarn, "no steps were found: the whole recording is one window",
+     "name the range that is one step with --step-range, if there is one; else, with "
      "torch.profiler: call prof.step() every iteration; nsys: an NVTX range per iteration, for "
      "example torch.cuda.nvtx.range_push(\"iteration\")"},
     {"step_incomplete", kInfo, "steps were cut by the recording or its faults and were left out",
@@ -142,8 +143,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "record with host ranges of the backward pass"},
     {"processes_share_device", kInfo, "several processes share one GPU and are shown as one rank",
      ""},
-    {"what_if_not_available", kInfo,
-     "gains were not re-simulated, they are ceilings from the shares", ""},
+    {"what_if_not_available", kInfo, "changes were not re-simulated", ""},
     {"config_recorded", kInfo, "the run configuration was read from the recorded command",
      "--config FILE counts instead of it"},
     {"config_contradicted", kWarn,

@@ -54,7 +54,8 @@ Result<void> read_collectives(const Database& db, Report& report) {
 // The step in which a gap begins, so that the reader finds it without an absolute clock.
 void place_in_step(const ReportSteps& steps, ReportGap& gap) {
   for (const ReportStep& s : steps.rows) {
-    if (s.rank == gap.rank && s.begin_ns <= gap.begin_ns && gap.begin_ns < s.end_ns) {
+    if (s.rank == gap.rank && s.device == gap.device.value_or(s.device) &&
+        s.begin_ns <= gap.begin_ns && gap.begin_ns < s.end_ns) {
       gap.step = s.name;
       gap.since_step_begin_ns = gap.begin_ns - s.begin_ns;
       return;
@@ -65,12 +66,13 @@ void place_in_step(const ReportSteps& steps, ReportGap& gap) {
 Result<void> read_idle(const Database& db, Report& report) {
   return each_row(db,
                   "SELECT cause, ns, count, share, largest_rank, largest_begin_ns, largest_ns, "
-                  "largest_before, largest_after FROM fact_idle ORDER BY rowid",
+                  "largest_before, largest_after, largest_device FROM fact_idle ORDER BY rowid",
                   [&](const Statement& s) {
                     ReportIdle row{text_of(s, 0), s.int64(1), s.int64(2), s.real(3), {}};
                     if (!s.is_null(4) && !s.is_null(5) && !s.is_null(6)) {
-                      row.largest = ReportGap{s.int64(4),    s.int64(5), s.int64(6), text_of(s, 7),
-                                              text_of(s, 8), "",         0};
+                      row.largest =
+                          ReportGap{s.int64(4),    s.int64(5),    s.int64(6), s.maybe_int64(9),
+                                    text_of(s, 7), text_of(s, 8), "",         0};
                       place_in_step(report.steps, *row.largest);
                     }
                     report.idle.push_back(std::move(row));

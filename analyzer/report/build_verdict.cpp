@@ -63,7 +63,7 @@ void print_columns(WhereTable& table, const ReportVerdict& v) {
   for (const WhereRow& row : table.rows) ns.push_back(row.ns);
   const std::vector<bool> keep = spoken_of(table, v);
   const auto shares = rounded_parts(ns, 1000, keep);
-  const auto times = rounded_parts(ns, table.sum_shown, keep);
+  const auto times = rounded_parts(ns, table.sum_shown, keep, digit_ns);
   for (size_t i = 0; i < table.rows.size(); ++i) {
     table.rows[i].share_tenths = shares[i];
     table.rows[i].time_shown = times[i];

@@ -2,6 +2,9 @@
 // Tested by: report_test (explain_test.cpp), tests/cli.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "report/escape.h"
 #include "report/layout.h"
 #include "report/render.h"
@@ -81,7 +84,34 @@ void explain(const Finding& f, std::ostream& out) {
   for (const std::string& s : f.sources) out << hanging("  source: ", escape_text(s));
 }
 
+// "ep.exposed_share >= 0.1 does not hold" or what is missing, in few words.
+std::string reason_of(const Finding& f) {
+  for (const ClauseValue& c : f.clauses) {
+    if (!c.holds && f.status == FindingStatus::unknown)
+      return c.missing_facts.empty() ? "" : "missing: " + c.missing_facts.front();
+    if (c.holds && !*c.holds && f.status == FindingStatus::no) return "not: " + c.clause;
+  }
+  return "";
+}
+
 }  // namespace
+
+void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out) {
+  size_t id = 0;
+  for (const Finding& f : findings) id = std::max(id, width_of(f.rule));
+  for (const FindingStatus status :
+       {FindingStatus::fires, FindingStatus::unknown, FindingStatus::no}) {
+    for (const Finding& f : findings) {
+      if (f.status != status) continue;
+      const std::string first = fmt::format("{}  {}  ", pad_right(status_words(status), 13),
+                                            pad_right(escape_text(f.rule), id));
+      const std::string why = escape_text(status == FindingStatus::fires ? f.title : reason_of(f));
+      out << first << shorten(why, kReportColumns - std::min(kReportColumns, width_of(first)))
+          << '\n';
+    }
+  }
+  out << "\nwith the id of a rule, or --all: its clauses and values\n";
+}
 
 void render_explanations(const std::vector<Finding>& findings, std::ostream& out) {
   bool first = true;

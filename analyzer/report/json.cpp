@@ -163,7 +163,7 @@ Json ranks_json(const Report& report) {
   for (const ReportRank& r : report.ranks) {
     out.push_back({{"rank", r.rank},
                    {"device", r.device},
-                   {"host", escape_text(r.host)},
+                   {"host", r.host.empty() ? "host0" : escape_text(r.host)},
                    {"rank_source", r.rank_source},
                    {"gpu", maybe_words(r.gpu)},
                    {"clock_offset_ns", maybe(r.clock_offset_ns)},

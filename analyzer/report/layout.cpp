@@ -2,6 +2,9 @@
 #include "report/layout.h"
 
 #include <algorithm>
+#include <map>
+
+#include "base/text.h"
 
 namespace ws {
 namespace {
@@ -15,6 +18,54 @@ size_t bytes_of(std::string_view s, size_t columns) {
     if (starts_code_point(s[i]) && seen++ == columns) break;
   }
   return i;
+}
+
+std::string_view points(std::string_view s, size_t from, size_t to) {
+  const size_t a = bytes_of(s, from);
+  return s.substr(a, bytes_of(s, to) - a);
+}
+
+// Where to break a word that is longer than a line: behind punctuation in its second half.
+size_t break_in(std::string_view word, size_t width) {
+  const size_t most = bytes_of(word, width);
+  for (size_t cut = most; cut > most / 2; --cut)
+    if (std::string_view("(,=/;:|&.-_").find(word[cut - 1]) != std::string_view::npos) return cut;
+  return most;
+}
+
+size_t common_points(const std::vector<std::string_view>& cells) {
+  size_t bytes = cells.front().size();
+  for (const std::string_view c : cells) {
+    const auto end =
+        std::mismatch(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(std::min(bytes, c.size())),
+                      cells.front().begin())
+            .first;
+    bytes = static_cast<size_t>(end - c.begin());
+  }
+  while (bytes > 0 && bytes < cells.front().size() && !starts_code_point(cells.front()[bytes]))
+    --bytes;
+  return width_of(cells.front().substr(0, bytes));
+}
+
+// The beginning, and what stands around the code point `at`.
+std::string shorten_around(std::string_view s, size_t at, size_t width) {
+  constexpr size_t kContext = 12;
+  const size_t count = width_of(s), head = width / 3;
+  if (count <= width || width < 12) return shorten_middle(s, width);
+  if (at + 7 <= width) return shorten(s, width);
+  const size_t room = width - head - 3;
+  size_t start = at;  // the word in which they differ, as far as there is room for it
+  while (start > 0 && at - start < std::min(kContext, room / 3) &&
+         std::string_view("_:<(, ").find(points(s, start - 1, start)) == std::string_view::npos)
+    --start;
+  start = std::min(start, count - room);
+  const bool cut = start + room < count;
+  const bool joined = start <= head + 3;
+  std::string out(points(s, 0, joined ? start : head));
+  if (!joined) out += "...";
+  const size_t used = width_of(out);
+  if (!cut && count - start + used <= width) return out + std::string(points(s, start, count));
+  return out + std::string(points(s, start, start + width - used - 3)) + "...";
 }
 
 std::vector<std::string> words_of(std::string_view s) {
@@ -59,7 +110,7 @@ std::vector<std::string> wrap_pieces(const std::vector<std::string>& pieces, siz
     }
     if (used > 0) lines.emplace_back();
     while (width_of(piece) > width) {
-      const size_t cut = bytes_of(piece, width);
+      const size_t cut = break_in(piece, width);
       lines.back() = piece.substr(0, cut);
       lines.emplace_back();
       piece.remove_prefix(cut);
@@ -67,6 +118,25 @@ std::vector<std::string> wrap_pieces(const std::vector<std::string>& pieces, siz
     lines.back() = piece;
   }
   return lines;
+}
+
+std::vector<std::string> shorten_distinct(const std::vector<std::string>& cells, size_t width) {
+  constexpr int kPasses = 4;  // one per place at which names that look alike differ
+  std::vector<std::string> out;
+  for (const std::string& c : cells) out.push_back(shorten_middle(c, width));
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::map<std::string, std::vector<size_t>> alike;
+    for (size_t i = 0; i < cells.size(); ++i) alike[out[i]].push_back(i);
+    for (const auto& [text, rows] : alike) {
+      std::vector<std::string_view> names;
+      for (const size_t i : rows) names.emplace_back(cells[i]);
+      const size_t at = common_points(names);
+      if (std::all_of(names.begin(), names.end(), [&](auto n) { return n == names.front(); }))
+        continue;
+      for (const size_t i : rows) out[i] = shorten_around(cells[i], at, width);
+    }
+  }
+  return out;
 }
 
 std::vector<std::string> wrap(std::string_view s, size_t width) {

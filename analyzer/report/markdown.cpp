@@ -26,8 +26,10 @@ void print_table(const Table& table, std::ostream& out) {
     names.push_back(c.name);
     rule.emplace_back(c.right ? "---:" : "---");
   }
-  print_row(names, out);
-  print_row(rule, out);
+  if (!table.rows.empty()) {
+    print_row(names, out);
+    print_row(rule, out);
+  }
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
     cells.reserve(row.size());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace ws {
@@ -19,7 +20,7 @@ int64_t power_of_ten(int n) {
 }  // namespace
 
 std::vector<int64_t> rounded_parts(const std::vector<int64_t>& values, int64_t total,
-                                   const std::vector<bool>& keep) {
+                                   const std::vector<bool>& keep, int64_t digit) {
   double sum = 0;
   for (const int64_t v : values) sum += static_cast<double>(v);
   std::vector<int64_t> out(values.size(), 0);
@@ -27,14 +28,16 @@ std::vector<int64_t> rounded_parts(const std::vector<int64_t>& values, int64_t t
   std::vector<double> error(values.size());  // in the last digit; positive: rounded up
   int64_t left = total;
   for (size_t i = 0; i < values.size(); ++i) {
-    const double exact = static_cast<double>(values[i]) / sum * static_cast<double>(total);
+    const double exact = digit > 0
+                             ? static_cast<double>(values[i]) / static_cast<double>(digit)
+                             : static_cast<double>(values[i]) / sum * static_cast<double>(total);
     out[i] = std::llround(exact);
     error[i] = static_cast<double>(out[i]) - exact;
     left -= out[i];
   }
   const int64_t step = left > 0 ? 1 : -1;
   const auto burden = [&](size_t i) {
-    return std::pair(bool{keep[i]}, static_cast<double>(step) * error[i]);
+    return std::tuple(bool{keep[i]}, out[i] + step == 0, static_cast<double>(step) * error[i]);
   };
   for (; left != 0; left -= step) {
     size_t best = values.size();

@@ -28,6 +28,8 @@ struct ReportFormat {
 Result<ReportFormat> find_format(std::string_view name);
 
 // Findings with clauses, values and missing facts: why each rule fired, did not, or can not say.
+// One line per rule: those that fire first.
+void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out);
 void render_explanations(const std::vector<Finding>& findings, std::ostream& out);
 
 }  // namespace ws

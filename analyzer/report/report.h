@@ -114,7 +114,7 @@ struct ReportVerdict {
 
 struct ReportRank {
   int64_t rank = 0, device = 0;
-  std::string host, rank_source;
+  std::string host, rank_source;  // host "": no file names one
   std::optional<std::string> gpu;
   std::optional<int64_t> clock_offset_ns, clock_error_ns, step_mean_ns, late_ns;
   int64_t launch_latency_ns = 0, kernel_gap_ns = 0, ops = 0, ops_with_launch = 0;
@@ -139,6 +139,7 @@ struct ReportCollective {
 
 struct ReportGap {
   int64_t rank = 0, begin_ns = 0, ns = 0;
+  std::optional<int64_t> device;
   std::string before, after;
   std::string step;  // name of the step it begins in, "" when in none
   int64_t since_step_begin_ns = 0;
@@ -235,6 +236,7 @@ struct Report {
   std::optional<ReportMemory> memory;
   std::optional<ReportAcross> across;  // nullopt: one device
   std::vector<ReportWhatIf> what_if;
+  std::vector<std::string> asked_what_if;  // shown whatever they save
   ReportReplay replay;
   std::vector<ReportPathPart> path;      // critical path, by rank and leaf
   std::vector<ReportFinding> findings;   // those that fire, then the unknown ones, each in order

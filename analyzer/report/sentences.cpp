@@ -100,8 +100,14 @@ std::string where_caption(const Report& report) {
 
 std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit) {
   std::vector<std::string> out;
+  int64_t digit_ns = unit.ns;
+  for (int i = 0; i < unit.decimals; ++i) digit_ns /= 10;
   for (const auto& [label, ns] : row.details) {
-    const std::string time = in_unit(ns, unit);
+    // A row may give way by a digit so that the column adds up: no part is larger than it.
+    const bool gives_way =
+        row.details.size() == 1 || (ns + digit_ns / 2) / digit_ns > row.time_shown;
+    const std::string time =
+        gives_way && ns <= row.ns ? shown(row.time_shown, unit) : in_unit(ns, unit);
     if (time.find_first_not_of("0.-") == std::string::npos && row.details.size() > 1) continue;
     if (!out.empty()) out.back() += ',';
     out.push_back(fmt::format("{} {}", label, time));
@@ -193,6 +199,14 @@ std::vector<std::string> assumption_lines(const Report& report) {
   out.push_back(fmt::format("launch latency (Lambda) {}, gap between kernels (kappa) {}",
                             range(&ReportRank::launch_latency_ns),
                             range(&ReportRank::kernel_gap_ns)));
+  if (const bool gains = std::any_of(report.findings.begin(), report.findings.end(),
+                                     [](const ReportFinding& f) {
+                                       return f.finding.status == FindingStatus::fires &&
+                                              f.finding.gain_basis != "published" &&
+                                              !f.gain.empty();
+                                     });
+      gains && report.replay.why_no_gains)
+    out.emplace_back("gains are ceilings: the shares of the step that a change could remove");
   return out;
 }
 

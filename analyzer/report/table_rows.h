@@ -7,13 +7,21 @@
 namespace ws {
 
 inline constexpr size_t kShortRows = 6;
+inline constexpr size_t kFewestLeft = 3;  // that are worth a line which says how many are left
+
+// How many of `count` rows are shown of which the first `worth` matter: saying that one or two are
+// left takes as much room as they.
+inline size_t rows_shown(size_t count, size_t worth, bool all) {
+  const size_t shown = worth < kShortRows + kFewestLeft ? worth : kShortRows;
+  return all || count < shown + kFewestLeft ? count : shown;
+}
 
 // Adds rows up to the limit and says how many are left.
 template <class Rows, class F>
 void fill(Table& table, const Rows& rows, bool all, F cells) {
   size_t shown = 0;
   for (const auto& row : rows) {
-    if (!all && shown == kShortRows) break;
+    if (shown == rows_shown(rows.size(), rows.size(), all)) break;
     table.rows.push_back(cells(row));
     ++shown;
   }

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "report/across_tables.h"
 #include "report/numbers.h"
 #include "report/phrases.h"
+#include "report/replay_tables.h"
 #include "report/table_rows.h"
 
 namespace ws {
@@ -37,36 +38,52 @@ std::map<WhereGroup, int64_t> stage_idle_of(const ReportRank& rank) {
   return out;
 }
 
+std::string brief_name(WhereGroup group) {
+  if (group == WhereGroup::communication) return "comm";
+  if (group == WhereGroup::imbalance) return "imbal.";
+  return group == WhereGroup::unexplained ? "unknown" : "";
+}
+
 Table rank_table(const Report& report, bool all) {
+  std::vector<ReportRank> rows = report.ranks;
+  const auto any = [&](auto holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+  const bool late = any([](const ReportRank& r) { return r.late_ns.has_value(); });
+  const bool waited_for = any([&](const ReportRank& r) {  // jitter is no waiting
+    return 200 * r.late_ns.value_or(0) > report.steps.mean_ns.value_or(0);
+  });
+  const bool named = any([](const ReportRank& r) { return !r.host.empty(); });
   Table t{"RANKS",
-          fmt::format("mean over {}, slowest first, then most compute", steps_word(report)),
-          {{"rank", true}, {"device", true}, {"host"}},
+          fmt::format("mean over {}, {}slowest first, then most compute", steps_word(report),
+                      waited_for ? "most late first, then " : ""),
+          {{"rank", true}, {"device", true}},
           {},
           {}};
-  std::vector<ReportRank> rows = report.ranks;
-  const auto key = [](const ReportRank& r) {
-    return std::pair(r.step_mean_ns.value_or(0), group_ns(r.partition, WhereGroup::compute));
+  if (named) t.columns.push_back({"host", false, true});
+  const auto key = [&](const ReportRank& r) {
+    return std::tuple(waited_for ? r.late_ns.value_or(0) : 0, r.step_mean_ns.value_or(0),
+                      group_ns(r.partition, WhereGroup::compute));
   };
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const auto& x, const auto& y) { return key(x) > key(y); });
-  const TimeUnit unit = unit_for(rows.empty() ? 0 : rows.front().step_mean_ns.value_or(0));
+  int64_t longest = 0;
+  for (const ReportRank& r : rows) longest = std::max(longest, r.step_mean_ns.value_or(0));
+  const TimeUnit unit = unit_for(longest);
   t.columns.push_back({unit.name, true});
   std::vector<WhereGroup> groups;
   for (const WhereRow& w : report.where.rows) {
     for (const LeafPhrase& p : leaf_phrases()) {
       if (name_of(p.group) == w.group) {
         groups.push_back(p.group);
-        t.columns.push_back({w.group, true});
+        t.columns.push_back({w.group, true, false, false, brief_name(p.group)});
         break;
       }
     }
   }
-  bool late = false;
-  for (const ReportRank& r : rows) late = late || r.late_ns.has_value();
   if (late) t.columns.push_back({"late", true});
   fill(t, rows, all, [&](const ReportRank& r) {
-    std::vector<std::string> cells = {std::to_string(r.rank), std::to_string(r.device), r.host,
-                                      r.step_mean_ns ? in_unit(*r.step_mean_ns, unit) : "-"};
+    std::vector<std::string> cells = {std::to_string(r.rank), std::to_string(r.device)};
+    if (named) cells.push_back(r.host.empty() ? "-" : r.host);
+    cells.push_back(r.step_mean_ns ? in_unit(*r.step_mean_ns, unit) : "-");
     const std::map<WhereGroup, int64_t> moved = stage_idle_of(r);
     for (const WhereGroup g : groups) {
       const auto by = moved.find(g);
@@ -83,7 +100,7 @@ Table outlier_table(const Report& report, bool all) {
   Table t{"OUTLIERS",
           "steps that differ from the median",
           {{"rank", true},
-           {"step"},
+           {"step", false, true},
            {"length", true},
            {"to median", true},
            {"largest excess", false, true}},
@@ -107,25 +124,33 @@ Table outlier_table(const Report& report, bool all) {
   return t;
 }
 
-std::string gap_place(const Report& report, const ReportGap& g) {
-  std::string out = report.ranks.size() > 1 ? fmt::format("rank {}", g.rank) : "";
-  if (g.step.empty() || report.whole_window) return out;
-  return fmt::format("{}{}{} + {}", out, out.empty() ? "" : ", ", g.step,
-                     duration_text(g.since_step_begin_ns));
+// Which ranks and devices there are decides what it takes to find a place again.
+struct Places {
+  bool ranks = false, devices = false;
+};
+Places places_of(const Report& report) {
+  Places out;
+  for (size_t i = 1; i < report.ranks.size(); ++i) {  // sorted by rank
+    const bool same = report.ranks[i].rank == report.ranks[i - 1].rank;
+    out.ranks = out.ranks || !same;
+    out.devices = out.devices || same;
+  }
+  return out;
 }
 
 Table idle_table(const Report& report, bool all) {
   Table t{"IDLE TIME BY CAUSE",
-          fmt::format("device idle, per {}", report.whole_window ? "window" : "step"),
-          {{"cause"},
-           {"share", true},
-           {"time", true},
-           {"stretches", true},
-           {"largest", true},
-           {"where", false, true},
-           {"before kernel", false, true, true}},
+          fmt::format("device idle, per {}; how often, the largest stretch and where it is",
+                      report.whole_window ? "window" : "step"),
+          {{"cause"}, {"share", true}, {"time", true}, {"count", true}, {"largest", true}},
           {},
           {}};
+  const Places places = places_of(report);
+  if (places.ranks) t.columns.push_back({"rank", true});
+  if (places.devices) t.columns.push_back({"device", true});
+  if (!report.whole_window) t.columns.push_back({"in step", false, true});
+  t.columns.push_back({report.whole_window ? "after" : "at", true});
+  t.columns.push_back({"before kernel", false, true, true});
   std::vector<ReportIdle> rows;
   for (const ReportIdle& i : report.idle) {
     if (i.ns > 0) rows.push_back(i);
@@ -133,15 +158,28 @@ Table idle_table(const Report& report, bool all) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   fill(t, rows, all, [&](const ReportIdle& i) {
-    return std::vector<std::string>{std::string(phrase_of_idle(i.cause)),
-                                    percent_text(i.share),
-                                    duration_text(i.ns),
-                                    std::to_string(i.count),
-                                    i.largest ? duration_text(i.largest->ns) : "-",
-                                    i.largest ? gap_place(report, *i.largest) : "",
-                                    i.largest ? i.largest->after : ""};
+    std::vector<std::string> cells = {std::string(phrase_of_idle(i.cause)), percent_text(i.share),
+                                      duration_text(i.ns), std::to_string(i.count),
+                                      i.largest ? duration_text(i.largest->ns) : "-"};
+    const ReportGap gap = i.largest.value_or(ReportGap{});
+    if (places.ranks) cells.push_back(i.largest ? std::to_string(gap.rank) : "");
+    if (places.devices) cells.push_back(gap.device ? std::to_string(*gap.device) : "");
+    if (!report.whole_window) cells.push_back(gap.step);
+    cells.push_back(gap.step.empty() ? "" : "+ " + duration_text(gap.since_step_begin_ns));
+    cells.push_back(gap.after);
+    return cells;
   });
   return t;
+}
+
+// What no row has takes no room.
+void drop_empty_columns(Table& t) {
+  for (size_t i = t.columns.size(); i-- > 0;) {
+    if (!std::all_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return row[i] == "-"; }))
+      continue;
+    t.columns.erase(t.columns.begin() + static_cast<std::ptrdiff_t>(i));
+    for (auto& row : t.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 std::string time_or_dash(int64_t ns) { return ns == 0 ? "-" : duration_text(ns); }
@@ -158,7 +196,7 @@ Table collective_table(const Report& report, bool all) {
            {"transfer", true},
            {"not split", true},
            {"hidden", true},
-           {"GB/s", true}},
+           {"bus GB/s", true}},
           {},
           {}};
   fill(t, report.collectives, all, [](const ReportCollective& c) {
@@ -173,6 +211,7 @@ Table collective_table(const Report& report, bool all) {
                                     time_or_dash(c.hidden_ns),
                                     c.bus_gbps ? fmt::format("{:.1f}", *c.bus_gbps) : "-"};
   });
+  drop_empty_columns(t);
   return t;
 }
 
@@ -244,113 +283,11 @@ Table memory_table(const Report& report) {
                     percent_text(m.pageable_exposed_share),
                     m.pageable_gbps ? fmt::format("; {:.1f} GB/s", *m.pageable_gbps) : ""));
   }
-  if (m.latent_wall.value_or(0) != 0) {
+  if (m.latent_wall.value_or(0) != 0 && !t.rows.empty()) {
     t.remarks.push_back(
         "memory is paid for through choices (recompute, small micro-batches): a latent memory "
         "wall");
   }
-  return t;
-}
-
-std::string time_range(int64_t lo_ns, int64_t hi_ns) {
-  const std::string lo = duration_text(lo_ns), hi = duration_text(hi_ns);
-  return lo == hi ? lo : fmt::format("{} to {}", lo, hi);
-}
-
-// What the ends of an interval assume, where more than rounding lies between them.
-std::string_view ends_of(std::string_view change) {
-  if (change == "bubble_halved")
-    return "bubble_halved: by the formula of the schedule, for twice the micro-batches of half the "
-           "size and for twice the chunks per stage; least: fill and drain alone, less what the "
-           "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
-           "stages "
-           "wait for each other";
-  if (change == "dp_overlapped")
-    return "dp_overlapped: least: a bucket per layer, the last one exposed, compute a tenth slower "
-           "beside the others; most: all that the pass is long enough for";
-  return "";
-}
-
-// Exposed communication of which waiting and transfer can not be told apart.
-double unsplit_share(const Report& report) {
-  double out = 0;
-  for (const ReportLeaf& leaf : report.partition)
-    if (leaf.leaf.find(".unsplit") != std::string::npos) out += leaf.share;
-  return out;
-}
-
-Table what_if_table(const Report& report, bool all) {
-  Table t{"WHAT IF",
-          "re-simulated, one change at a time; gains do not add up",
-          {{"change"}, {"saves", true}, {"step", true}, {"next", false, true}},
-          {},
-          {}};
-  std::vector<ReportWhatIf> rows;
-  for (const ReportWhatIf& w : report.what_if)
-    if (all || w.saved_hi_share >= 0.005) rows.push_back(w);
-  fill(t, rows, all, [](const ReportWhatIf& w) {
-    std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
-    if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
-    return std::vector<std::string>{w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
-                                    time_range(w.step_lo_ns, w.step_hi_ns), next};
-  });
-  const ReportReplay& r = report.replay;
-  if (t.rows.empty() || !r.unexplained_share) return t;
-  for (const auto& row : t.rows)
-    if (const std::string_view ends = ends_of(row.front()); !ends.empty())
-      t.remarks.emplace_back(ends);
-  t.remarks.push_back(fmt::format(
-      "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
-      r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
-  if (const double unsplit = unsplit_share(report); unsplit >= 0.001)
-    t.remarks.push_back(fmt::format(
-        "communication whose peers were not recorded takes {} of the step: the least takes it for "
-        "waiting, which stays, the most for transfer",
-        percent_text(unsplit)));
-  if (r.why_no_prices)
-    t.remarks.push_back(
-        fmt::format("the verdict goes by shares, not by these gains: {}", *r.why_no_prices));
-  return t;
-}
-
-// Leaves with one label are added up over ranks.
-Table path_table(const Report& report, bool all) {
-  struct Row {
-    std::string label;
-    double share = 0;
-    int64_t ns = 0;
-    std::map<int64_t, int64_t> by_rank;
-  };
-  std::vector<Row> rows;
-  for (const ReportPathPart& part : report.path) {
-    const LeafPhrase* p = phrase_of_leaf(part.leaf);
-    const std::string label(p != nullptr ? p->label : std::string_view(part.leaf));
-    auto it =
-        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.label == label; });
-    if (it == rows.end()) it = rows.insert(rows.end(), Row{label, 0, 0, {}});
-    it->share += part.share;
-    it->ns += part.ns;
-    it->by_rank[part.rank] += part.ns;
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.ns > b.ns; });
-  Table t{"CRITICAL PATH",
-          "what the re-simulated steps waited for, per step",
-          {{"part"}, {"share", true}, {"time", true}},
-          {},
-          {}};
-  const bool several = report.ranks.size() > 1;
-  if (several) t.columns.push_back({"mostly on rank", true});
-  fill(t, rows, all, [&](const Row& r) {
-    std::vector<std::string> cells = {
-        r.label, percent_text(r.share),
-        duration_text(r.ns / std::max<int64_t>(1, report.replay.steps))};
-    const auto most =
-        std::max_element(r.by_rank.begin(), r.by_rank.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (several) cells.push_back(std::to_string(most->first));
-    return cells;
-  });
   return t;
 }
 
@@ -359,7 +296,7 @@ Table path_table(const Report& report, bool all) {
 std::vector<Table> detail_tables(const Report& report, bool all) {
   std::vector<Table> out;
   const auto add = [&](Table t) {
-    if (!t.rows.empty()) out.push_back(std::move(t));
+    if (!t.rows.empty() || !t.remarks.empty()) out.push_back(std::move(t));
   };
   if (report.ranks.size() > 1) add(rank_table(report, all));
   add(across_table(report));

@@ -21,6 +21,7 @@ struct Table {
     bool right = false;     // numbers
     bool flexible = false;  // takes the room that is left, shortened to fit; at most one or two
     bool below = false;     // the last one: text puts it on a line of its own when there is no room
+    std::string brief = {};  // the name where the table is too wide otherwise, "" none
   };
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // raw: renderers escape

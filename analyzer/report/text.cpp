@@ -30,7 +30,8 @@ struct Paint {
 };
 
 std::string heading(const Paint& paint, const std::string& title, const std::string& caption) {
-  return "\n" + paint.bold(title) + (caption.empty() ? "" : "   " + caption) + "\n";
+  if (caption.empty()) return "\n" + paint.bold(title) + "\n";
+  return "\n" + paint.bold(title) + hanging(title + "   ", caption).substr(title.size());
 }
 
 // The parts of the first line, two blanks apart; a part that does not fit starts the next line.
@@ -195,15 +196,21 @@ void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
 
 struct Columns {
   std::vector<size_t> widths;
-  size_t used = 0;  // with the blanks between
+  size_t used = 0;     // with the blanks between
+  bool brief = false;  // names
 };
 
-// Flexible columns give way until the line fits, the last of them first.
+std::string name_of(const Table::Column& column, bool brief) {
+  return brief && !column.brief.empty() ? column.brief : column.name;
+}
+
+// Flexible columns give way until the line fits, the last of them first; then names.
 Columns columns_of(const Table& table, const std::vector<std::vector<std::string>>& cells,
-                   size_t count) {
+                   size_t count, bool brief = false) {
   Columns out;
+  out.brief = brief;
   for (size_t i = 0; i < count; ++i) {
-    size_t width = width_of(table.columns[i].name);
+    size_t width = width_of(name_of(table.columns[i], brief));
     for (const auto& row : cells) {
       const size_t wide = width_of(row[i]);
       width = std::max(width, table.columns[i].flexible ? std::min(wide, kFlexibleColumns) : wide);
@@ -219,7 +226,7 @@ Columns columns_of(const Table& table, const std::vector<std::vector<std::string
     out.widths[i] -= over;
     out.used -= over;
   }
-  return out;
+  return brief || out.used <= kReportColumns ? out : columns_of(table, cells, count, true);
 }
 
 void print_table(const Table& table, const Paint& paint, std::ostream& out) {
@@ -234,21 +241,25 @@ void print_table(const Table& table, const Paint& paint, std::ostream& out) {
       std::any_of(cells.begin(), cells.end(),
                   [&](const auto& row) { return width_of(row.back()) > columns.widths.back(); }))
     columns = columns_of(table, cells, --count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!table.columns[i].flexible) continue;
+    std::vector<std::string> column;
+    for (const auto& row : cells) column.push_back(row[i]);
+    column = shorten_distinct(column, columns.widths[i]);
+    for (size_t r = 0; r < cells.size(); ++r) cells[r][i] = column[r];
+  }
   const auto print_row = [&](const std::vector<std::string>& row) {
     std::string line = "  ";
-    for (size_t i = 0; i < count; ++i) {
-      const size_t width = columns.widths[i];
-      const std::string cell = table.columns[i].flexible ? shorten_middle(row[i], width) : row[i];
-      line += (i > 0 ? "  " : "") +
-              (table.columns[i].right ? pad_left(cell, width) : pad_right(cell, width));
-    }
+    for (size_t i = 0; i < count; ++i)
+      line += (i > 0 ? "  " : "") + (table.columns[i].right ? pad_left(row[i], columns.widths[i])
+                                                            : pad_right(row[i], columns.widths[i]));
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
   };
   out << heading(paint, table.title, table.caption);
   std::vector<std::string> names;
-  for (const auto& c : table.columns) names.push_back(c.name);
-  print_row(names);
+  for (const auto& c : table.columns) names.push_back(name_of(c, columns.brief));
+  if (!cells.empty()) print_row(names);
   for (const auto& row : cells) {
     print_row(row);
     if (count == row.size() || row.back().empty()) continue;

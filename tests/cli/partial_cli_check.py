@@ -3,6 +3,7 @@
 
 partial_cli_check.py WALLSIGHT SOURCE_DIR
 """
+import json
 import sys
 import unittest
 
@@ -23,6 +24,18 @@ class Partials(Cli):
         for trace, part in list(zip(self.traces, self.parts))[:which]:
             done = run("analyze", "--partial", trace, "-o", part, *args)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_a_partial_given_twice_is_told(self):
+        self.write()
+        ran = run("merge", *self.parts, self.parts[1], "--report", "json")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        notes = [n["text"] for n in json.loads(ran.stdout)["notes"] if "more than once" in n["text"]]
+        self.assertEqual([n.split(": ")[1] for n in notes], ["1.wspart was given more than once"])
+        link = self.folder / "again.json.gz"
+        link.symlink_to(self.traces[0])
+        twice = run("analyze", *self.traces, self.traces[1], link, "--report", "json")
+        notes = [n for n in json.loads(twice.stdout)["notes"] if "more than once" in n["text"]]
+        self.assertEqual(len(notes), 2)
 
     def test_the_report_is_that_of_all_traces(self):
         for args, later in (((), ()), ((), ("--rank", "1")), (("--step", "3:6"), ()), (("--no-what-if",), ()),

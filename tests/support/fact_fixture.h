@@ -113,9 +113,9 @@ inline FactDb exchange_facts() {
        "27000000, 0, 0, 27000000, "
        "0, 400000, NULL, NULL)");
   exec(facts,
-       "INSERT INTO fact_idle VALUES ('launch', 433333, 120, 0.0433333, 1, 1052000000, 90000, "
+       "INSERT INTO fact_idle VALUES ('launch', 433333, 120, 0.0433333, 1, 0, 1052000000, 90000, "
        "'gemm_kernel<float>', "
-       "'a|b`c<d>&e'), ('unknown', 400000, 6, 0.04, NULL, NULL, NULL, NULL, NULL)");
+       "'a|b`c<d>&e'), ('unknown', 400000, 6, 0.04, NULL, NULL, NULL, NULL, NULL, NULL)");
   exec(facts,
        "INSERT INTO fact_memory VALUES (85899345920, 60000000000, 70000000000, 0.185, 0.143, 0.0, "
        "0, 0.0, 0.0, 0, 0.0, "

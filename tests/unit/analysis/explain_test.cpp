@@ -91,7 +91,7 @@ const std::vector<Row>& rows() {
          d.memory.offload_idle_ns = 45'000'000;
          d.memory.offload_bytes = 800'000'000;
        },
-       {"copy down, CPU work and copy up are one chain of 63.0 ms", "800.0 MB", "GPU idle"}},
+       {"copy down, CPU work and copy up are one chain of 63.0 ms", "762.9 MiB", "GPU idle"}},
       {"exposed all-to-all",
        {{Leaf::gemm, 10'000'000}, {Leaf::comm_ep_transfer, 8'000'000}},
        [](DeviceAnalysis& d) {
@@ -168,7 +168,7 @@ TEST_CASE("numbers are printed with the unit that fits") {
   CHECK(duration(-44'084'000) == "-44.1 ms");
   CHECK(duration(1'558'181'000) == "1.56 s");
   CHECK(percent(0.62523) == "62.5 %");
-  CHECK(byte_count(134'217'728) == "134.2 MB");
+  CHECK(byte_count(134'217'728) == "128.0 MiB");
   CHECK(number(600.0) == "600");
   CHECK(number(2.5) == "2.5");
 }

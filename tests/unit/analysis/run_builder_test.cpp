@@ -1,5 +1,7 @@
 #include "analysis/run_builder.h"
 
+#include <fmt/format.h>
+
 #include "support/catch.h"
 #include "unit/analysis/made_rank.h"
 
@@ -121,19 +123,58 @@ TEST_CASE("hosts are numbered by name over the run") {
   CHECK(run->ranks[2].host == 0);
 }
 
-TEST_CASE("notes of the run: missing peers, unsplit collectives, formats, selection") {
+TEST_CASE("notes of the run: missing peers, unsplit collectives, formats") {
   RankAnalysis a = stated("a", 0, 4), b = stated("b", 1, 4);
   a.devices[0].collectives.push_back(made::collective(CommKind::dp, CollectiveOp::all_reduce, 600));
   b.format = "nsys-sqlite";
-  RunOptions options;
-  options.selection = "steps 3 to 5";
-  const auto run = combine_ranks({a, b}, options);
+  const auto run = combine_ranks({a, b}, {});
   REQUIRE(run);
   CHECK(run->notes.count(NoteCode::peers_missing) == 2);
   CHECK(run->notes.count(NoteCode::unsplit_collectives) == 6);
   CHECK(run->notes.count(NoteCode::mixed_formats) == 2);
-  CHECK(run->notes.count(NoteCode::selection) == 1);
   CHECK_FALSE(run->verdict.single_rank_of_job);
+}
+
+TEST_CASE("a note on a step names its ranks, once where they say the same") {
+  std::vector<RankAnalysis> all;
+  for (int rank = 0; rank < 3; ++rank) {
+    all.push_back(stated(fmt::format("r{}", rank), rank, 3));
+    all.back().notes.add(NoteCode::outlier_step, {}, 1, rank == 1 ? "step 4: gc" : "step 4: wait");
+  }
+  std::vector<std::string> said;
+  const auto details = [&](const RunAnalysis& run) {
+    said.clear();
+    for (const Note& n : run.notes.all())
+      if (n.code == NoteCode::outlier_step) said.push_back(n.detail);
+    return said;
+  };
+  const auto run = combine_ranks(all, {});
+  REQUIRE(run);
+  CHECK(details(*run) ==
+        std::vector<std::string>{"ranks 0, 2: step 4: wait", "rank 1: step 4: gc"});
+  CHECK(run->notes.count(NoteCode::outlier_step) == 3);
+  const auto one = combine_ranks({all[1]}, {});
+  REQUIRE(one);
+  CHECK(details(*one) == std::vector<std::string>{"step 4: gc"});
+}
+
+TEST_CASE("ranks that were chosen are not ranks that were not recorded") {
+  std::vector<RankAnalysis> all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all.push_back(stated(fmt::format("r{}", rank), rank, 4));
+    all.back().devices[0].collectives.push_back(
+        made::collective(CommKind::dp, CollectiveOp::all_reduce, 600));
+  }
+  RunOptions options;
+  options.ranks = {1};
+  const auto chosen = combine_ranks(all, options);
+  REQUIRE(chosen);
+  CHECK(chosen->notes.count(NoteCode::peers_missing) == 0);
+  CHECK_FALSE(chosen->verdict.single_rank_of_job);
+  const auto recorded = combine_ranks({all[1]}, options);
+  REQUIRE(recorded);
+  CHECK(recorded->notes.count(NoteCode::peers_missing) == 3);
+  CHECK(recorded->verdict.single_rank_of_job);
 }
 
 TEST_CASE("in parallel: results in order whatever the number of threads") {

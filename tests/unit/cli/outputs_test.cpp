@@ -52,7 +52,7 @@ TEST_CASE("inputs, folders and doubles are refused as targets") {
   const auto refused = [&](const std::vector<std::string>& specs, const std::string& database) {
     const auto outputs = parse_outputs(specs);
     REQUIRE(outputs);
-    return !check_targets(*outputs, database, {input});
+    return !check_targets(*outputs, database, {{input}, {}});
   };
   CHECK(refused({"json=" + input}, ""));
   CHECK(refused({"json=" + (folder.path / "." / "in.json").string()}, ""));
@@ -69,6 +69,28 @@ TEST_CASE("inputs, folders and doubles are refused as targets") {
   CHECK(refused({"md=x.out"}, "x.out"));
   CHECK(!refused({"md=x.md", "json=x.json"}, "x.wsdb"));
   CHECK(!refused({"md=/dev/null", "json=/dev/null"}, ""));
+}
+
+TEST_CASE("what a command reads beside its inputs is no target either") {
+  const Folder folder;
+  fs::create_directories(folder.path / "rules" / "team");
+  fs::create_directories(folder.path / "run");
+  const std::string config = folder.file("launch.sh", "--seq-length 4096");
+  const std::string rule = folder.file("rules/team/own.json", "{}");
+  const std::string table = folder.file("rules/frameworks.json", "{}");
+  const std::string trace = folder.file("run/host.0.7.99.wst", "");
+  const std::string later = folder.file("run/host.0.7.99.1.wst", "");
+  const Reads reads = reads_of({trace}, config, {(folder.path / "rules").string()});
+  const auto refused = [&](const fs::path& target) { return !read_as(target, reads).empty(); };
+  for (const std::string& file : {config, rule, table, trace, later}) CHECK(refused(file));
+  fs::create_hard_link(rule, folder.path / "linked");
+  CHECK(refused(folder.path / "linked"));
+  fs::create_directory_symlink(folder.path / "rules" / "team", folder.path / "short");
+  CHECK(refused(folder.path / "short" / "own.json"));
+  CHECK(refused(folder.path / "short" / "new.json"));  // the next command would read it
+  CHECK(!refused(folder.path / "rules" / "team" / "report.md"));
+  CHECK(!refused(folder.path / "run" / "report.json"));
+  CHECK(!refused(folder.path / "run" / "other.0.7.99.1.wst"));
 }
 
 TEST_CASE("files appear as a whole or not at all") {

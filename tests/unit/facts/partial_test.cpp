@@ -185,7 +185,8 @@ TEST_CASE("partial: files are replaced only where they are partials") {
   CHECK(read_partial(path).error().message.find(path + ": expected a partial, found") == 0);
   std::remove(path.c_str());
   CHECK(read_partial(path).error().message ==
-        path + ": can not read the file (No such file or directory)");
+        path +
+            ": can not read the file (No such file or directory); check the name and the folder");
   CHECK_FALSE(write_partial(made::partial(), "/no/such/folder/x.wspart"));
 }
 

@@ -149,7 +149,9 @@ TEST_CASE("named files must be traces; a folder must hold one") {
   REQUIRE_FALSE(none.has_value());
   CHECK(none.error().message.find("found none among 1 files") != std::string::npos);
   const std::string trace = folder.add_export("a.sqlite");
+  CHECK(notes.count(NoteCode::duplicate_record) == 0);
   const Result<std::vector<std::string>> both = list_inputs({trace, folder.path}, notes);
+  CHECK(notes.count(NoteCode::duplicate_record) == 1);
   REQUIRE(both.has_value());
   CHECK(*both == std::vector<std::string>{trace});
 }

@@ -101,7 +101,8 @@ TEST_CASE("what can not be opened is an error in one line") {
   const ScratchFile file("x", "x");
   const auto folder = Source::open(file.folder());
   REQUIRE_FALSE(folder);
-  CHECK(folder.error().message == file.folder() + ": expected a file, found a folder");
+  CHECK(folder.error().message ==
+        file.folder() + ": expected a file, found a folder; name the file in it");
   const auto absent = Source::open(file.folder() + "/absent");
   REQUIRE_FALSE(absent);
   CHECK(absent.error().message.find("can not read the file (No such file") != std::string::npos);

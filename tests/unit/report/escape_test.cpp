@@ -1,5 +1,7 @@
 #include "report/escape.h"
 
+#include <fmt/format.h>
+
 #include "support/catch.h"
 
 using namespace ws;
@@ -12,6 +14,11 @@ TEST_CASE("text keeps one printable line of any bytes") {
                     "31m") == "?31m");
   CHECK(escape_text("abc\xe2\x80\xae"
                     "cba\xe2\x81\xa6") == "abc?cba?");
+  for (const char* unseen : {"\u200b", "\u200d", "\u2060", "\u2066", "\ufeff", "\u00ad", "\u061c",
+                             "\ufe0f", "\U000e0041", "\u2028"}) {
+    CHECK(escape_text(fmt::format("gemm{}x", unseen)) == "gemm?x");
+    CHECK(escape_markdown(fmt::format("gemm{}x", unseen)) == "gemm?x");
+  }
   CHECK(escape_text("\xe2\x80\x94 \xc3\xa4") == "\xe2\x80\x94 \xc3\xa4");
   CHECK(escape_text("").empty());
 }

@@ -23,6 +23,20 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
   }
 }
 
+TEST_CASE("the summary has a line for every rule, those that fire first") {
+  std::ostringstream out;
+  render_explanation_summary(exchange_findings(), out);
+  const std::string text = out.str();
+  INFO(text);
+  const size_t fires = text.find("fires          communication/flex "),
+               unknown = text.find("can not say    communication/pad "),
+               no = text.find("does not fire  communication/tp_overlap ");
+  CHECK(fires == 0);
+  CHECK((fires < unknown && unknown < no && no != std::string::npos));
+  CHECK(text.find("missing: fact_config.overlap_grad_reduce\n") != std::string::npos);
+  CHECK(text.find("not: tp.exposed_share > 0.10\n") != std::string::npos);
+}
+
 TEST_CASE("formats are found by name; html says that it is not there yet") {
   CHECK(find_format("text"));
   CHECK(find_format("md"));

@@ -13,6 +13,35 @@ TEST_CASE("words wrap at the width, long ones are cut between code points") {
         std::vector<std::string>{"\xc3\xa4\xc3\xb6", "\xc3\xbc\xc3\x9f"});
 }
 
+TEST_CASE("a word that is longer than a line breaks behind punctuation") {
+  CHECK(wrap("option=Config(enable_events=True))", 30) ==
+        std::vector<std::string>{"option=Config(enable_events=", "True))"});
+  CHECK(wrap("torch.profiler.Config(wait_for_it=1)", 24) ==
+        std::vector<std::string>{"torch.profiler.Config(", "wait_for_it=1)"});
+}
+
+TEST_CASE("what is shortened stays different where it differs") {
+  const std::string tail = "_RING_LL(ncclDevComm*, unsigned long, ncclWork*)";
+  const std::string head = "ncclDevKernel_AllReduce_Sum_";
+  std::vector<std::string> names = {head + "f16" + tail, head + "f32" + tail, "short", "short",
+                                    "Cijk_" + std::string(60, 'a') + "_MT64" + tail};
+  for (int i = 0; i < 9; ++i)
+    names.push_back(names.back().substr(0, 65) + std::to_string(i) + std::string(50, 'z') + tail);
+  names.push_back(head + "f16" + tail + std::string(40, 'q'));
+  for (const size_t width : {20u, 40u, 43u, 70u, 200u}) {
+    const auto cells = shorten_distinct(names, width);
+    for (size_t i = 0; i < names.size(); ++i) {
+      INFO(width << " " << cells[i]);
+      CHECK(width_of(cells[i]) <= width);
+      if (width_of(names[i]) <= width) CHECK(cells[i] == names[i]);
+      for (size_t k = 0; k < i; ++k) CHECK((cells[i] == cells[k]) == (names[i] == names[k]));
+    }
+  }
+  CHECK(shorten_distinct(names, 43)[0] == "ncclDevKernel_AllReduce_Sum_f16_RING_LL(...");
+  const std::vector<std::string> same = {std::string(50, 'x'), std::string(50, 'x')};
+  CHECK(shorten_distinct(same, 20)[0] == shorten_distinct(same, 20)[1]);
+}
+
 TEST_CASE("following lines hang below the first word") {
   CHECK(hanging("label ", "one two three four five six seven", 32) ==
         "label one two three four five\n      six seven\n");

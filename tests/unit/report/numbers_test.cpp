@@ -23,6 +23,11 @@ TEST_CASE("parts are rounded to the nearest, and those that need not keep it mak
   CHECK(rounded_parts(values, 1000, {true, false, false}) == std::vector<int64_t>{651, 348, 1});
   CHECK(rounded_parts(values, 1000, {false, true, true}) == std::vector<int64_t>{652, 348, 0});
   CHECK(rounded_parts({15, 15, 970}, 100, {true, true, false}) == std::vector<int64_t>{2, 2, 96});
+  // 15.65 and 6.05 of 21.70 ms in tenths: a sentence says 6.1, so the other gives way.
+  CHECK(rounded_parts({15'650'100, 6'050'000}, 217, {false, true}, 100'000) ==
+        std::vector<int64_t>{156, 61});
+  CHECK(rounded_parts({13'084'000, 71'000, 11'600'000}, 247, {false, false, true}, 100'000) ==
+        std::vector<int64_t>{130, 1, 116});  // nothing is printed as 0 that is not
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<int64_t> any(1 + random() % 9);

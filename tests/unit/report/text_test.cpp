@@ -69,6 +69,31 @@ TEST_CASE("no line is wider than 100 columns, ends in blanks or holds a control 
   }
 }
 
+TEST_CASE("headings wrap as all lines do, names of columns give way") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL, cause = "
+       "'too_few_steps', step_count = 0, step_origin = 'whole', step_window = 'whole'");
+  exec(facts, "UPDATE fact_rank SET late_ns = 10, host = 'a host of many letters'");
+  for (const RenderOptions options : {RenderOptions{}, RenderOptions{false, true}}) {
+    auto report = build_report(facts, exchange_findings());
+    REQUIRE(report);
+    for (const char* group : {"imbalance", "bubble"}) {
+      WhereRow row;
+      row.group = group;
+      report->where.rows.push_back(row);
+    }
+    std::ostringstream out;
+    render_text(*report, options, out);
+    CHECK(has(out.str(), "no basis for"));
+    CHECK(has(out.str(), "imbal."));
+    for (const std::string& line : lines_of(out.str())) {
+      INFO(line);
+      CHECK(width_of(line) <= kReportColumns);
+    }
+  }
+}
+
 TEST_CASE("colour only when asked, and then only colour") {
   const std::string plain = text_of(exchange_facts(), exchange_findings());
   std::string colored = text_of(exchange_facts(), exchange_findings(), {true, false});
@@ -137,6 +162,77 @@ TEST_CASE("the slowest rank comes first; among equals the one that computes most
   exec(facts, "UPDATE fact_rank SET step_mean_ns = step_mean_ns + 1 WHERE rank = 0");
   CHECK(first_rank().find('0') != std::string::npos);
   CHECK(has(text_of(facts, {}), "1 of each rank left out: first of several"));
+}
+
+TEST_CASE("where ranks wait for one, it comes first") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_rank SET late_ns = 0, step_mean_ns = step_mean_ns + 1 WHERE rank = 0");
+  exec(facts, "UPDATE fact_rank SET late_ns = 70000 WHERE rank = 1");
+  const std::string text = text_of(facts, {});
+  const size_t header = text.find('\n', text.find("\nRANKS") + 1);
+  CHECK(text.substr(text.find('\n', header + 1) + 1, 8).find('1') != std::string::npos);
+  CHECK(has(text, "most late first"));
+  CHECK(!has(text_of(exchange_facts(), {}), "most late first"));
+}
+
+TEST_CASE("a host is shown where a file names one") {
+  const FactDb facts = exchange_facts();
+  CHECK(has(text_of(facts, {}), "host0"));
+  exec(facts, "UPDATE fact_rank SET host = NULL");
+  CHECK(!has(text_of(facts, {}), "host0"));
+}
+
+TEST_CASE("no table leaves out fewer than three rows") {
+  const FactDb facts = exchange_facts();
+  const auto kernels = [&](int count) {
+    exec(facts, "DELETE FROM fact_kernel");
+    for (int i = 0; i < count; ++i)
+      exec(facts,
+           "INSERT INTO fact_kernel (name, class, count, total_ns, mean_ns, p50_ns, p99_ns, "
+           "share, unclassified) VALUES ('kernel" +
+               std::to_string(i) + "', 'gemm', 1, 10, 10, 10, 10, 0.1, 0)");
+    return text_of(facts, {});
+  };
+  CHECK(has(kernels(8), "kernel7"));
+  CHECK(!has(kernels(8), "more (--all)"));
+  CHECK(has(kernels(9), "kernel5"));
+  CHECK(!has(kernels(9), "kernel6"));
+  CHECK(has(kernels(9), "and 3 more (--all)"));
+}
+
+TEST_CASE("changes that save next to nothing are counted, and shown when asked for") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "DELETE FROM fact_what_if");
+  exec(facts, "DELETE FROM fact_replay");
+  exec(facts, "INSERT INTO fact_replay (steps, unexplained_share, prices_used) VALUES (3, 0.0, 1)");
+  for (const char* id : {"ep_zero", "dp_zero", "gc_zero", "alloc_zero", "pp_zero"})
+    exec(facts, std::string("INSERT INTO fact_what_if VALUES ('") + id +
+                    "', 10000000, 10000000, 0.0, 0.0, NULL, NULL)");
+  CHECK(has(text_of(facts, {}), "all 5 save less than 0.5 % (--all)"));
+  exec(facts, "UPDATE fact_what_if SET saved_hi_share = 0.2 WHERE id = 'ep_zero'");
+  CHECK(has(text_of(facts, {}), "and 4 more, which save less than 0.5 % (--all)"));
+  auto report = build_report(facts, {});
+  REQUIRE(report);
+  report->asked_what_if = {"gc_zero"};
+  std::ostringstream out;
+  render_text(*report, {}, out);
+  CHECK(has(out.str(), "\n  gc_zero "));
+  CHECK(!has(out.str(), "\n  dp_zero "));
+  CHECK(has(out.str(), "and 3 more, which save"));
+}
+
+TEST_CASE("an idle stretch is found again: rank, device, step and time in it") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_step SET name = 'a step with a long name#' || step");
+  const std::string text = text_of(facts, {});
+  INFO(text);
+  CHECK(has(text, "rank  in step"));
+  CHECK(has(text, "name#5"));
+  exec(facts, "UPDATE fact_run SET step_count = 0, step_origin = 'whole', step_window = 'whole'");
+  CHECK(has(text_of(facts, {}), "  + "));  // since the window began
+  exec(facts, "UPDATE fact_rank SET rank = 0");
+  const std::string devices = text_of(facts, {});
+  CHECK(has(devices.substr(devices.find("IDLE TIME")), "  device  "));
 }
 
 TEST_CASE("a note says how often and where first; one of the whole run says its own numbers") {

@@ -1,0 +1,139 @@
+// What re-simulation tells: the changes with their gains, and what the steps waited for.
+// Tested by: report_test (text_test.cpp), tests/golden
+#include "report/replay_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "report/numbers.h"
+#include "report/phrases.h"
+#include "report/table_rows.h"
+
+namespace ws {
+namespace {
+
+constexpr double kWorthARow = 0.005;  // what saves less is shown when asked for
+
+std::string time_range(int64_t lo_ns, int64_t hi_ns) {
+  const std::string lo = duration_text(lo_ns), hi = duration_text(hi_ns);
+  return lo == hi ? lo : fmt::format("{} to {}", lo, hi);
+}
+
+// What the ends of an interval assume, where more than rounding lies between them.
+std::string_view ends_of(std::string_view change) {
+  if (change == "bubble_halved")
+    return "bubble_halved: by the formula of the schedule, for twice the micro-batches of half the "
+           "size and for twice the chunks per stage; least: fill and drain alone, less what the "
+           "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
+           "stages "
+           "wait for each other";
+  if (change == "dp_overlapped")
+    return "dp_overlapped: least: a bucket per layer, the last one exposed, compute a tenth slower "
+           "beside the others; most: all that the pass is long enough for";
+  return "";
+}
+
+// Exposed communication of which waiting and transfer can not be told apart.
+double unsplit_share(const Report& report) {
+  double out = 0;
+  for (const ReportLeaf& leaf : report.partition)
+    if (leaf.leaf.find(".unsplit") != std::string::npos) out += leaf.share;
+  return out;
+}
+
+}  // namespace
+
+Table what_if_table(const Report& report, bool all) {
+  Table t{"WHAT IF",
+          "re-simulated, one change at a time; gains do not add up",
+          {{"change"}, {"saves", true}, {"step", true}, {"next", false, true}},
+          {},
+          {}};
+  const auto asked = [&](const ReportWhatIf& w) {
+    return std::count(report.asked_what_if.begin(), report.asked_what_if.end(), w.id) > 0;
+  };
+  const size_t worth = static_cast<size_t>(
+      std::count_if(report.what_if.begin(), report.what_if.end(),
+                    [](const ReportWhatIf& w) { return w.saved_hi_share >= kWorthARow; }));
+  size_t most = rows_shown(report.what_if.size(), worth, all);
+  const auto behind = report.what_if.begin() + static_cast<std::ptrdiff_t>(most);
+  if (static_cast<size_t>(std::count_if(behind, report.what_if.end(), std::not_fn(asked))) <
+      kFewestLeft)
+    most = report.what_if.size();
+  for (size_t i = 0; i < report.what_if.size(); ++i) {
+    const ReportWhatIf& w = report.what_if[i];
+    if (i >= most && !asked(w)) continue;
+    std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
+    if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
+    t.rows.push_back({w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
+                      time_range(w.step_lo_ns, w.step_hi_ns), next});
+  }
+  if (const size_t left = report.what_if.size() - t.rows.size(); left > 0)
+    t.remarks.push_back(t.rows.empty() ? fmt::format("all {} save less than 0.5 % (--all)", left)
+                        : worth > t.rows.size()
+                            ? fmt::format("and {} more (--all)", left)
+                            : fmt::format("and {} more, which save less than 0.5 % (--all)", left));
+  const ReportReplay& r = report.replay;
+  if (report.what_if.empty() || !r.unexplained_share) return t;
+  for (const auto& row : t.rows)
+    if (const std::string_view ends = ends_of(row.front()); !ends.empty())
+      t.remarks.emplace_back(ends);
+  t.remarks.push_back(fmt::format(
+      "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
+      r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
+  if (const double unsplit = unsplit_share(report); unsplit >= 0.001)
+    t.remarks.push_back(fmt::format(
+        "communication whose peers were not recorded takes {} of the step: the least takes it for "
+        "waiting, which stays, the most for transfer",
+        percent_text(unsplit)));
+  if (r.why_no_prices)
+    t.remarks.push_back(
+        fmt::format("the verdict goes by shares, not by these gains: {}", *r.why_no_prices));
+  return t;
+}
+
+// Leaves with one label are added up over ranks.
+Table path_table(const Report& report, bool all) {
+  struct Row {
+    std::string label;
+    double share = 0;
+    int64_t ns = 0;
+    std::map<int64_t, int64_t> by_rank;
+  };
+  std::vector<Row> rows;
+  for (const ReportPathPart& part : report.path) {
+    const LeafPhrase* p = phrase_of_leaf(part.leaf);
+    const std::string label(p != nullptr ? p->label : std::string_view(part.leaf));
+    auto it =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.label == label; });
+    if (it == rows.end()) it = rows.insert(rows.end(), Row{label, 0, 0, {}});
+    it->share += part.share;
+    it->ns += part.ns;
+    it->by_rank[part.rank] += part.ns;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.ns > b.ns; });
+  Table t{"CRITICAL PATH",
+          "what the re-simulated steps waited for, per step",
+          {{"part"}, {"share", true}, {"time", true}},
+          {},
+          {}};
+  const bool several = report.ranks.size() > 1;
+  if (several) t.columns.push_back({"mostly on rank", true});
+  fill(t, rows, all, [&](const Row& r) {
+    std::vector<std::string> cells = {
+        r.label, percent_text(r.share),
+        duration_text(r.ns / std::max<int64_t>(1, report.replay.steps))};
+    const auto most =
+        std::max_element(r.by_rank.begin(), r.by_rank.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (several) cells.push_back(std::to_string(most->first));
+    return cells;
+  });
+  return t;
+}
+
+}  // namespace ws

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Files: what is written, what is never overwritten, and what is said of files that can not be read.
+
+files_check.py WALLSIGHT SOURCE_DIR
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from cli_check import BINARY, HOSTILE, SAMPLE, SOURCE, Cli, run
+
+
+def own_rule(path):
+    """A rule that always fires, made of one of the catalogue."""
+    source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
+    rule = json.loads(source.read_text())
+    rule.update(id=f"{path.parent.name}/{path.stem}", title="a rule of my own house", after=[], conflicts=[], causes=[])
+    rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"]})
+    rule.pop("gain", None)
+    path.write_text(json.dumps(rule))
+    return path
+
+
+class Files(Cli):
+    def test_several_reports_and_facts(self):
+        md, js, db = (self.folder / n for n in ("r.md", "r.json", "run.wsdb"))
+        ran = run("analyze", SAMPLE, "--report", f"md={md}", "--report", f"json={js}", "--report", "text", "-o", db)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("VERDICT", ran.stdout)
+        self.assertTrue(md.read_text().startswith("# wallsight"))
+        self.assertEqual(json.loads(js.read_text())["schema"], 1)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["r.json", "r.md", "run.wsdb"])
+        again = run("report", db, "--report", "json")
+        self.assertEqual((again.returncode, again.stdout), (0, js.read_text()))
+        self.assertEqual(run("report", db).stdout, ran.stdout)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["r.json", "r.md", "run.wsdb"])
+
+    def test_only_files_leave_stdout_empty(self):
+        ran = run("analyze", SAMPLE, "--report", f"json={self.folder / 'r.json'}")
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
+
+    def test_an_input_is_never_overwritten(self):
+        trace = self.folder / "rank0.json"
+        trace.write_bytes(HOSTILE.read_bytes())
+        link = self.folder / "link"
+        link.symlink_to(trace)
+        before = hashlib.sha256(trace.read_bytes()).hexdigest()
+        for args in (["-o", trace], ["--report", f"json={trace}"], ["--report", f"md={link}"], ["-o", link]):
+            self.refused(3, run("analyze", trace, *args), "input")
+            self.refused(3, run("analyze", self.folder, *args), "input")
+        db = self.folder / "run.wsdb"
+        self.assertEqual(run("analyze", trace, "-o", db).returncode, 0)
+        self.refused(3, run("report", db, "--report", f"json={db}"), "input")
+        self.assertEqual(hashlib.sha256(trace.read_bytes()).hexdigest(), before)
+
+    def test_facts_replace_facts_and_nothing_else(self):
+        keep = self.folder / "keep.txt"
+        keep.write_text("mine")
+        self.refused(3, run("analyze", SAMPLE, "-o", keep), "keep.txt")
+        self.assertEqual(keep.read_text(), "mine")
+        db = self.folder / "run.wsdb"
+        for _ in range(2):
+            self.assertEqual(run("analyze", SAMPLE, "-o", db, "--report", f"md={keep}").returncode, 0)
+        self.assertTrue(keep.read_text().startswith("# wallsight"))
+
+    def test_on_error_nothing_is_written(self):
+        bad = self.folder / "bad.json"
+        bad.write_text("not a trace")
+        db, js = self.folder / "run.wsdb", self.folder / "r.json"
+        self.refused(2, run("analyze", bad, "-o", db, "--report", f"json={js}"), "bad.json")
+        self.refused(2, run("analyze", SAMPLE, "--report", f"json={js}", "--report", f"md={self.folder / 'no' / 'r.md'}"), "r.md")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["bad.json"])
+        js.write_text("old")
+        self.refused(2, run("analyze", bad, "--report", f"json={js}"))
+        self.assertEqual(js.read_text(), "old")
+
+    def test_an_unwritable_folder_is_an_error(self):
+        self.refused(2, run("analyze", SAMPLE, "-o", self.folder / "no" / "run.wsdb"), "run.wsdb")
+        self.refused(3, run("analyze", SAMPLE, "-o", self.folder), "folder")
+        self.refused(3, run("analyze", SAMPLE, "-o", "/dev/null"), "/dev/null")
+
+    def test_whatever_a_verb_reads_is_never_overwritten(self):
+        trace = SOURCE / "samples/kineto/dataloader/trace.json.gz"
+        config = self.folder / "launch.sh"
+        config.write_text("torchrun train.py --seq-length 4096 --micro-batch-size 1\n")
+        family = self.folder / "rules/team"
+        family.mkdir(parents=True)
+        rule = own_rule(family / "own.json")
+        part, db = self.folder / "0.wspart", self.folder / "run.wsdb"
+        self.assertEqual(run("analyze", "--partial", trace, "-o", part).returncode, 0)
+        self.assertEqual(run("analyze", trace, "-o", db).returncode, 0)
+        verbs = [["analyze", trace, "--config", config], ["merge", part, "--config", config], ["plan", config], ["report", db]]
+        before = {p: p.read_bytes() for p in (config, rule, part, db)}
+        for verb in verbs:
+            targets = [rule, family / "new.json", self.folder / "rules/x.json"] + [p for p in (config, part, db) if p in verb]
+            for target in targets:
+                for form in ("md", "json"):
+                    self.refused(3, run(*verb, "--rules", self.folder / "rules", "--report", f"{form}={target}"), target.name, "input")
+        self.refused(3, run("analyze", trace, "--config", config, "-o", config), "input")
+        for kept in ("report.md", "rules/team/report.md"):
+            self.assertEqual(run("plan", config, "--rules", self.folder / "rules", "--report", f"md={self.folder / kept}").returncode, 0)
+        self.assertEqual({p: p.read_bytes() for p in before}, before)
+        self.assertFalse((family / "new.json").exists())
+
+    def test_a_failed_write_leaves_nothing_and_names_the_file(self):
+        db = self.folder / "x.wsdb"
+        small = f"ulimit -f 8; exec '{BINARY}' analyze '{SAMPLE}' -o '{db}'"
+        ran = subprocess.run(["sh", "-c", small], capture_output=True, text=True, timeout=120)
+        self.refused(2, ran, "x.wsdb: ", "ulimit -f")
+        self.assertNotIn(".tmp", ran.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        ran = run("analyze", SAMPLE, "-o", self.folder / "no/x.wsdb")
+        self.refused(2, ran, "x.wsdb: ", "folder")
+        self.assertNotIn(".tmp", ran.stderr)
+
+
+class Remedies(Cli):
+    """Every refusal is one line that says where and what to do."""
+
+    def remedy(self, ran, *words):
+        self.refused(2, ran, "; ", *words)
+
+    def test_what_can_not_be_read(self):
+        for verb in ("analyze", "merge", "report", "explain", "plan"):
+            self.remedy(run(verb, self.folder / "none"), "none: ", "check the name")
+            self.remedy(run(verb, "/dev/null"), "/dev/null: ")
+            self.refused(3, run(verb, ""), "--help")
+        for verb in ("report", "explain", "plan"):
+            self.remedy(run(verb, self.folder), "found a folder", "name the file")
+        self.remedy(run("analyze", self.folder), "give a folder")
+        self.remedy(run("merge", self.folder), "--partial")
+        self.remedy(run("rules", "check", self.folder / "none"), "check the name")
+        self.remedy(run("analyze", SAMPLE, "--rules", self.folder), "rules")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for verb in ("analyze", "report", "plan"):
+            self.remedy(run(verb, pipe), "pipe: ", "write it to a file first")
+
+    def test_the_right_verb_is_named(self):
+        db, part = self.folder / "run.wsdb", self.folder / "0.wspart"
+        run("analyze", SAMPLE, "-o", db)
+        run("analyze", SAMPLE, "--partial", "-o", part)
+        self.remedy(run("analyze", db), "wallsight report")
+        self.remedy(run("analyze", part), "wallsight merge")
+        self.remedy(run("merge", db), "partial")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
