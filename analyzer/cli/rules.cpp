@@ -16,12 +16,11 @@ int list(const std::vector<std::string>& folders) {
   const auto rules = load_catalogue(folders);
   if (!rules) return fail(kBadInput, rules.error());
   size_t id = 4;
-  for (const Rule& r : rules->rules) id = std::max(id, std::min<size_t>(r.id.size(), 44));
+  for (const Rule& r : rules->rules) id = std::max(id, std::min<size_t>(r.id.size(), 60));
   const auto print = [&](const std::string& a, const std::string& phase, const std::string& wall,
                          const std::string& title) {
-    std::cout << hanging(
-        fmt::format("{}  {}  {}  ", pad_right(a, id), pad_right(phase, 7), pad_right(wall, 13)),
-        title);
+    std::cout << fmt::format("{}  {}  {}\n", pad_right(a, id), pad_right(phase, 7), wall)
+              << hanging("    ", title);
   };
   print("rule", "phase", "wall", "title [causes it is for]");
   for (const Rule& r : rules->rules) {

@@ -63,8 +63,8 @@ Result<void> check_surroundings(const std::string& path, int64_t file_bytes) {
   }
   if (first_bytes(path + "-journal", 4) == "\xd9\xd5\x05\xf9") {
     return Error{
-        fmt::format("{}: expected a finished export, found a hot journal beside it ({}-journal); "
-                    "the export did not finish: run nsys export again",
+        fmt::format("{}: expected a finished export, found a hot journal beside it ({}-journal): "
+                    "the export did not finish; run nsys export again",
                     path, path)};
   }
   return {};

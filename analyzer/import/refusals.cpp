@@ -70,7 +70,7 @@ Error refusal(const std::string& path, const FileHead& head) {
   }
   if (begins_with_zeros(bytes)) {
     return Error{fmt::format(
-        "{}: expected a trace, found a header of zeros; the export did not finish: run nsys export "
+        "{}: expected a trace, found a header of zeros: the export did not finish; run nsys export "
         "again",
         path)};
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "report/escape.h"
 #include "report/layout.h"
 #include "report/render.h"
@@ -97,8 +96,9 @@ std::string reason_of(const Finding& f) {
 }  // namespace
 
 void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out) {
+  constexpr size_t kWidestId = 40;  // longer ones push what follows
   size_t id = 0;
-  for (const Finding& f : findings) id = std::max(id, width_of(f.rule));
+  for (const Finding& f : findings) id = std::max(id, std::min(kWidestId, width_of(f.rule)));
   for (const FindingStatus status :
        {FindingStatus::fires, FindingStatus::unknown, FindingStatus::no}) {
     for (const Finding& f : findings) {
@@ -106,8 +106,7 @@ void render_explanation_summary(const std::vector<Finding>& findings, std::ostre
       const std::string first = fmt::format("{}  {}  ", pad_right(status_words(status), 13),
                                             pad_right(escape_text(f.rule), id));
       const std::string why = escape_text(status == FindingStatus::fires ? f.title : reason_of(f));
-      out << first << shorten(why, kReportColumns - std::min(kReportColumns, width_of(first)))
-          << '\n';
+      out << hanging(first, why);
     }
   }
   out << "\nwith the id of a rule, or --all: its clauses and values\n";

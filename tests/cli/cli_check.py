@@ -283,7 +283,7 @@ class Rules(Cli):
         ran = run("rules", "list")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         lines = ran.stdout.splitlines()
-        self.assertRegex(lines[0], r"^rule +phase +wall +title ")
+        self.assertRegex(lines[0], r"^rule +phase +wall$")
         ids = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
         self.assertTrue(ids)
         self.assertEqual(ids, sorted(ids))

@@ -74,7 +74,7 @@ TEST_CASE("what is not a trace is refused with its reason") {
     CHECK(refusal_of(folder.add("x.sqlite", row.content)).find(row.expected) != std::string::npos);
   }
   CHECK(refusal_of(folder.add("zeros.sqlite", std::string(8192, '\0')))
-            .find("the export did not finish, run nsys export again") != std::string::npos);
+            .find("the export did not finish; run nsys export again") != std::string::npos);
   CHECK(refusal_of(folder.path).find("found a folder") != std::string::npos);
   CHECK(refusal_of(folder.path + "/absent").find("No such file") != std::string::npos);
   CHECK(refusal_of("/dev/null").find("device or pipe") != std::string::npos);
