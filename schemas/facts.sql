@@ -53,7 +53,8 @@ CREATE TABLE fact_run (
   comm_not_blocking_share REAL NOT NULL DEFAULT 0, -- of comm_exposed_share: no compute waits for it, hiding it gains nothing
   opaque_share REAL NOT NULL DEFAULT 0, -- inside CUDA graphs that were recorded as a whole
   linked_share REAL,                -- device records of the steps whose launch call is known; NULL: no device record
-  other_accelerator INTEGER NOT NULL DEFAULT 0 -- 1: device records of an accelerator that is no GPU were seen and not read
+  other_accelerator INTEGER NOT NULL DEFAULT 0, -- 1: device records of an accelerator that is no GPU were seen and not read
+  stage_max_over_mean REAL          -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.
@@ -156,9 +157,18 @@ CREATE TABLE fact_layout (
   kv_heads_fit INTEGER,             -- 1: key-value heads a multiple of TP, or TP of them
   recompute_rejected TEXT,          -- module names that no release accepts
   recompute_corrected TEXT,         -- the list as it is accepted
+  recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
   memory_share REAL,                -- of the platform's capacity
+  memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty
   recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
+) STRICT;
+
+-- The settings of the run configuration as a framework writes them, defaults among them.
+CREATE TABLE fact_setting (
+  framework TEXT NOT NULL,          -- one of: megatron_lm megatron_bridge
+  name TEXT NOT NULL,               -- "--manual-gc-interval", "manual_gc_interval"
+  value TEXT NOT NULL               -- as it is written there; empty: the flag stands alone
 ) STRICT;
 
 -- One row: throughput, where batch, sequence and steps are known.

@@ -44,6 +44,43 @@ void use_what_if(const Rule& rule, const std::map<std::string, Saved>& saved, Fi
   finding.gain_basis = "what_if";
 }
 
+bool is_recorded(const FactDb& facts) {
+  auto row = facts.db().prepare("SELECT recorded FROM fact_layout");
+  return row && row->step() && row->int64(0) == 1;
+}
+
+// A job that ran has none of the faults that stop one: what is wrong is the file, so one finding
+// says that, and nothing else is said of the layout that it describes. The rule that speaks; "".
+std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules) {
+  Finding* told = nullptr;
+  std::string faults;
+  for (Finding& f : findings) {
+    if (f.status != FindingStatus::fires || f.kind != "error") continue;
+    faults += (faults.empty() ? "" : "; ") + f.title;
+    if (told == nullptr) told = &f;
+  }
+  if (told == nullptr) return "";
+  for (size_t i = 0; i < findings.size(); ++i) {
+    Finding& f = findings[i];
+    const auto& from = rules.rules[i].from;
+    const bool of_layout = std::any_of(from.begin(), from.end(),
+                                       [](const TableRef& t) { return t.table == "fact_layout"; });
+    if (&f != told && !f.kind.empty() && (f.kind == "error" || of_layout) &&
+        f.status == FindingStatus::fires)
+      f.status = FindingStatus::no;
+  }
+  told->title = "this is not the configuration of the recorded run";
+  told->why = "With it the job would not have started: " + faults +
+              ". What was recorded counts here, and nothing is said of the layout in the file.";
+  told->actions = {{"any", "--config", "the file that started the recorded run", ""}};
+  told->phase = "data";
+  told->wall = told->kind = "";
+  told->published.clear();
+  told->pitfalls.clear();
+  told->verify = {"the warnings on the configuration are gone"};
+  return told->rule;
+}
+
 // Of Megatron Core; that of another framework says nothing of its flags.
 std::string framework_version(const FactDb& facts) {
   auto row = facts.db().prepare(
@@ -60,6 +97,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   if (!what_ifs) return what_ifs.error();
   const std::string version = framework_version(facts);
   const Settings in_use = settings_in_use(facts, rules.flag_table);
+  const bool recorded = is_recorded(facts);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
   findings.reserve(rules.rules.size());
@@ -69,8 +107,11 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
     use_what_if(rule, *what_ifs, *finding);
     findings.push_back(std::move(*finding));
   }
+  drop_settings_in_use(findings, in_use);
+  const std::string other = recorded ? tell_other_run(findings, rules) : "";
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
-  drop_settings_in_use(ordered, in_use);
+  for (Finding& f : ordered)
+    if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
   spell_for_version(ordered, rules.flag_table, version);
   return ordered;
 }

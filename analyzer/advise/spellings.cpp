@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cinttypes>
+#include <functional>
 
 #include "advise/json_text.h"
 #include "base/text.h"
@@ -125,6 +126,11 @@ Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
   for (const auto& [name, column] : table.variables)
     if (const std::string value = config(column); !value.empty())
       out.variables.emplace_back(name, std::atoll(value.c_str()));
+  if (auto row = facts.db().prepare("SELECT framework, name, value FROM fact_setting"); row)
+    while (row->step())
+      out.given.push_back(
+          {std::string(row->text(0)), std::string(row->text(1)), std::string(row->text(2))});
+  out.framework = config("framework");
   return out;
 }
 
@@ -148,27 +154,88 @@ bool variable_in_use(const Action& a, const Settings& in_use) {
                      [&](const auto& v) { return v.first == a.set && satisfies(v.second, a.to); });
 }
 
-// "cfg.ddp.a / b" set to True without what is True already; the first name keeps the path.
-std::string keys_left(const Action& a, const Settings& in_use) {
-  if (a.to != "True") return a.set;
-  std::string path, out;
-  bool any = false;
-  for (size_t at = 0; at != std::string::npos;) {
-    const size_t end = a.set.find(" / ", at);
-    std::string key = a.set.substr(at, end == std::string::npos ? end : end - at);
-    at = end == std::string::npos ? end : end + 3;
-    const size_t dot = key.rfind('.');
-    if (dot != std::string::npos) {
-      path = key.substr(0, dot + 1);
-      key.erase(0, dot + 1);
-    }
-    if (std::count(in_use.keys.begin(), in_use.keys.end(), key) > 0) {
-      any = true;
+std::vector<std::string> split_at(const std::string& s, std::string_view mark) {
+  std::vector<std::string> out;
+  size_t at = 0;
+  for (size_t end = s.find(mark); end != std::string::npos; end = s.find(mark, at)) {
+    if (end > at || mark.size() > 1) out.push_back(s.substr(at, end - at));
+    at = end + mark.size();
+  }
+  if (at < s.size()) out.push_back(s.substr(at));
+  return out;
+}
+
+// Names of modules may stand in any order.
+std::vector<std::string> sorted_words(const std::string& s) {
+  std::vector<std::string> out = split_at(s, " ");
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool is_given(const Settings& in_use, std::string_view framework, const std::string& name,
+              const std::string& value) {
+  return std::any_of(in_use.given.begin(), in_use.given.end(), [&](const Settings::Given& g) {
+    return g.framework == framework && g.name == name &&
+           (g.value == value || sorted_words(g.value) == sorted_words(value));
+  });
+}
+
+// "cfg.ddp.a / b" to "True / 8" without what has that value already; the first name keeps the path.
+void drop_given_keys(Action& a, const Settings& in_use) {
+  const auto names = split_at(a.set, " / ");
+  auto values = split_at(a.to, " / ");
+  if (values.size() == 1) values.resize(names.size(), a.to);
+  if (values.size() != names.size() || a.to.empty()) return;
+  std::string path, set, to;
+  size_t left = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const size_t dot = names[i].rfind('.');
+    if (dot != std::string::npos) path = names[i].substr(0, dot + 1);
+    const std::string key = names[i].substr(dot == std::string::npos ? 0 : dot + 1);
+    const bool on =
+        values[i] == "True" && std::count(in_use.keys.begin(), in_use.keys.end(), key) > 0;
+    if (on || is_given(in_use, "megatron_bridge", key, values[i])) continue;
+    set += (set.empty() ? "" : " / ") + path + key;
+    to += (to.empty() ? "" : " / ") + values[i];
+    ++left;
+  }
+  if (left == names.size()) return;
+  const bool one_value =
+      std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  a.set = set;
+  a.to = left > 0 && one_value ? values[0] : to;
+}
+
+// "--a 8 --b" and `to` as the value of the last flag, without flags that have that value already.
+void drop_given_flags(Action& a, const Settings& in_use) {
+  const std::vector<std::string> words = split_at(a.set, " ");
+  if (words.empty() || words[0].rfind("--", 0) != 0) return;
+  if (a.set.find(',') != std::string::npos || a.set.find(';') != std::string::npos) return;
+  std::string set;
+  for (size_t i = 0; i < words.size();) {
+    const std::string flag = words[i++];
+    std::string value;
+    for (; i < words.size() && words[i].rfind("--", 0) != 0; ++i)
+      value += (value.empty() ? "" : " ") + words[i];
+    const bool takes_to = i == words.size() && value.empty() && !a.to.empty();
+    if (is_given(in_use, "megatron_lm", flag, takes_to ? a.to : value)) {
+      if (takes_to) a.to.clear();
       continue;
     }
-    out += (out.empty() ? "" : " / ") + path + key;
+    set += (set.empty() ? "" : " ") + flag + (value.empty() ? "" : " " + value);
   }
-  return any ? out : a.set;
+  a.set = set;
+}
+
+// False: the run has all of it.
+bool keep_what_is_new(Action& a, const Settings& in_use) {
+  if (a.framework == "env") return !variable_in_use(a, in_use);
+  if (a.framework == "megatron_bridge") drop_given_keys(a, in_use);
+  if (a.framework == "megatron_lm") {
+    for (const std::string& words : in_use.words) cut_word(a.set, words);
+    drop_given_flags(a, in_use);
+  }
+  return !a.set.empty();
 }
 
 }  // namespace
@@ -177,15 +244,16 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
   for (Finding& f : findings) {
     if (!f.kind.empty()) continue;  // what is said of the configuration itself
     std::vector<Action> left;
+    bool had = false, has = false;  // something for this run
     for (Action a : f.actions) {
-      std::string set = a.set;
-      if (a.framework == "env" && variable_in_use(a, in_use)) continue;
-      if (a.framework == "megatron_bridge") set = keys_left(a, in_use);
-      if (a.framework == "megatron_lm")
-        for (const std::string& words : in_use.words) cut_word(set, words);
-      a.set = set.empty() && (a.to.empty() || a.to == "True") ? "set already: " + a.set : set;
+      const bool own = in_use.framework.empty() || a.framework == in_use.framework ||
+                       a.framework == "any" || a.framework == "env";
+      had |= own;
+      if (!keep_what_is_new(a, in_use)) continue;
+      has |= own;
       left.push_back(std::move(a));
     }
+    if (had && !has && f.status == FindingStatus::fires) f.status = FindingStatus::no;
     if (!left.empty()) f.actions = std::move(left);
   }
 }

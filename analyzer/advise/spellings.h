@@ -28,11 +28,17 @@ struct Settings {
   std::vector<std::string> words;                          // "--a", "NAME=value"
   std::vector<std::string> keys;                           // columns that are 1
   std::vector<std::pair<std::string, int64_t>> variables;  // of the environment
+  struct Given {
+    std::string framework, name, value;  // a row of fact_setting
+  };
+  std::vector<Given> given;
+  std::string framework;  // of the configuration, "" when it does not say
 };
 
 Result<FlagTable> load_spellings(const std::string& path);
 
-// Takes out of the actions what the run has already; where nothing is left the action says so.
+// Takes out of the actions what the run has already. A finding that leaves nothing to set for the
+// framework of the run does not fire.
 void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use);
 
 Settings settings_in_use(const FactDb& facts, const FlagTable& table);

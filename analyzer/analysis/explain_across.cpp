@@ -60,11 +60,10 @@ std::string division(const AcrossRanks& across, const RunMeans& means) {
       "of the exposed collectives {} a step is transfer ({}) and {} is waiting for late ranks ({})",
       duration(transfer), percent(ratio(transfer, means.step_ns())), duration(wait),
       percent(ratio(wait, means.step_ns())));
-  if (20 * wait < transfer) {
-    out +=
-        ": the ranks arrive together, this is transfer, not waiting; exposed time is an upper "
-        "bound of what hiding it gains";
-  }
+  if (20 * wait < transfer) out += ": the ranks arrive together, this is transfer, not waiting";
+  // Where part of it blocks nothing, the sentence on that part says what hiding gains.
+  if (20 * wait < transfer && means.not_blocking_ns * 100 < means.step_ns())
+    out += "; exposed time is an upper bound of what hiding it gains";
   return out + fmt::format(" ({} of {} collectives matched across {} ranks)", across.split,
                            across.instances, across.ranks);
 }

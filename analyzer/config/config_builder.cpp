@@ -119,6 +119,11 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
   if (value.find("${") != std::string_view::npos || value.find('\x01') != std::string_view::npos) {
     note(fmt::format("`{}` ({}) comes from outside the file: taken as not given", shown_text(shown),
                      place(line)));
+    outside_[key.name] = place(line);
+    return;
+  }
+  if (key.derived && value == "-1") {  // torchtitan: "what is left", no size of its own
+    if (key.minimum == 0) store(key, int64_t{0}, shown, line);
     return;
   }
   const auto wrong = [&](const std::string& expected) {
@@ -198,10 +203,7 @@ void ConfigBuilder::note(std::string sentence) {
   if (notes_.size() < kNoteLimit) notes_.push_back(std::move(sentence));
 }
 
-void ConfigBuilder::default_framework(std::string_view name) {
-  if (values_.count("framework") == 0)
-    values_["framework"] = {"framework", std::string(name), source_};
-}
+void ConfigBuilder::default_framework(std::string_view name) { default_framework_ = name; }
 
 Result<RunConfig> ConfigBuilder::finish() {
   if (refused()) return error_;
@@ -212,7 +214,11 @@ Result<RunConfig> ConfigBuilder::finish() {
         "that is known; give the file that starts the run",
         source_)};
   }
-  RunConfig out{source_, format_, {}, {}, std::move(notes_)};
+  if (!default_framework_.empty() && values_.count("framework") == 0)
+    values_["framework"] = {"framework", default_framework_, source_};
+  RunConfig out{source_, format_, {}, {}, {}, std::move(notes_)};
+  for (const auto& [key, where] : outside_)
+    if (values_.count(key) == 0) out.outside.push_back(key);
   for (auto& [key, e] : values_) out.entries.push_back(std::move(e));
   for (auto& [name, u] : unknown_) out.unknown.push_back(std::move(u));
   const auto nodes = integer(out, "nodes"), per_node = integer(out, "gpus_per_node");

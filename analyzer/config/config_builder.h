@@ -39,6 +39,8 @@ class ConfigBuilder {
   Error error_;
   std::map<std::string, ConfigEntry> values_;
   std::map<std::string, UnknownSetting> unknown_;
+  std::map<std::string, std::string> outside_;  // key, place
+  std::string default_framework_;
   std::vector<std::string> notes_;
 };
 

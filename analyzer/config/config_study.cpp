@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ws {
 namespace {
 
@@ -18,11 +20,34 @@ void limit(ConfigStudy& out, const char* what, const std::vector<std::string>& k
   out.limits.push_back(fmt::format("{}: needs {}", what, fmt::join(keys, ", ")));
 }
 
+// Settings that the estimate reads and that only the start of the job knows. Without them it is no
+// estimate: what is not there would count as one rank, or as off.
+std::vector<std::string> missing_from_outside(const RunConfig& config) {
+  static constexpr std::string_view kNoBytes[] = {"cuda_device_max_connections",
+                                                  "gpus_per_node",
+                                                  "manual_gc_interval",
+                                                  "model",
+                                                  "nodes",
+                                                  "num_workers",
+                                                  "overlap_grad_reduce",
+                                                  "overlap_param_gather",
+                                                  "platform"};
+  std::vector<std::string> out;
+  for (const std::string& key : config.outside)
+    if (std::find(std::begin(kNoBytes), std::end(kNoBytes), key) == std::end(kNoBytes))
+      out.push_back(key + " (comes from outside the file)");
+  return out;
+}
+
 void estimate(const RunConfig& config, ConfigStudy& out) {
   const char* kWhat = "memory estimate";
   std::vector<std::string> missing = out.model.missing;
-  if (!out.layout.gpus && !out.layout.dp) missing.emplace_back("gpus");
-  if (!out.layout.seq_len) missing.emplace_back("seq_len");
+  const auto outside = missing_from_outside(config);
+  const auto is_outside = [&](const std::string& key) { return from_outside(config, key); };
+  missing.erase(std::remove_if(missing.begin(), missing.end(), is_outside), missing.end());
+  missing.insert(missing.end(), outside.begin(), outside.end());
+  if (!out.layout.gpus && !out.layout.dp && !is_outside("gpus")) missing.emplace_back("gpus");
+  if (!out.layout.seq_len && !is_outside("seq_len")) missing.emplace_back("seq_len");
   if (!missing.empty()) return limit(out, kWhat, missing);
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;
   if (!out.layout.dp || !experts_fit) return limit(out, kWhat, {"a layout that divides the GPUs"});

@@ -50,6 +50,7 @@ KeyTable::KeyTable() {
     ConfigKey key{name, type_of(property), texts(property, "enum"), 0, 0};
     key.minimum = property.value("minimum", 0.0);
     key.maximum = property.value("maximum", 0.0);
+    key.derived = property.value("x-derived", 0) == -1;
     keys_.push_back(std::move(key));
     const ConfigKey* k = &keys_.back();  // reserved above: stays where it is
     natives_[name] = {k, ""};
@@ -118,6 +119,53 @@ const Spelling* KeyTable::by_model_card(std::string_view key) const {
 const Spelling* KeyTable::by_native(std::string_view key) const { return look_up(natives_, key); }
 const std::vector<Spelling>* KeyTable::by_variable(std::string_view variable) const {
   return look_up(variables_, variable);
+}
+
+namespace {
+
+// Letters to add, drop or change; more than `limit` counts as limit + 1.
+size_t distance(std::string_view a, std::string_view b, size_t limit) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > limit) return limit + 1;
+  std::vector<size_t> row(a.size() + 1), next(a.size() + 1);
+  for (size_t i = 0; i <= a.size(); ++i) row[i] = i;
+  for (size_t j = 1; j <= b.size(); ++j) {
+    next[0] = j;
+    for (size_t i = 1; i <= a.size(); ++i)
+      next[i] = std::min({row[i] + 1, next[i - 1] + 1, row[i - 1] + (a[i - 1] != b[j - 1])});
+    std::swap(row, next);
+  }
+  return std::min(row[a.size()], limit + 1);
+}
+
+}  // namespace
+
+std::vector<WrittenKey> KeyTable::ways_to_write(std::string_view key) const {
+  std::vector<WrittenKey> out;
+  for (const auto& [flag, s] : flags_)
+    if (s.key->name == key) out.push_back({"megatron_lm", flag, s.constant});
+  for (const auto& [path, s] : paths_)
+    if (s.key->name == key) out.push_back({"megatron_bridge", path, s.constant});
+  return out;
+}
+
+std::string KeyTable::nearest(std::string_view name) const {
+  constexpr size_t kShortest = 7, kLongest = 100;  // short names are near to anything
+  const bool flag = name.rfind("--", 0) == 0;
+  std::string word(name);
+  if (flag) std::replace(word.begin(), word.end(), '_', '-');
+  if (const size_t dot = word.rfind('.'); !flag && dot != std::string::npos) word.erase(0, dot + 1);
+  if (word.size() < kShortest || word.size() > kLongest) return "";
+  size_t best = word.size() < 12 ? 2 : 3;
+  std::string out;
+  const auto look = [&](const std::string& known) {
+    const size_t far = distance(word, known, best);
+    if (far < best && far > 0) best = far, out = known;
+  };
+  for (const auto& [known, spelling] : flag ? flags_ : natives_) look(known);
+  for (const auto& [known, spelling] : paths_)
+    if (!flag) look(known.substr(known.rfind('.') + 1));
+  return out;
 }
 
 const KeyTable& key_table() {

@@ -15,6 +15,7 @@ struct ConfigKey {
   KeyType type = KeyType::text;
   std::vector<std::string> choices;  // of a text, else empty
   double minimum = 0, maximum = 0;   // of numbers
+  bool derived = false;              // -1 is "as the rest makes it": 0 where that is in range
 };
 
 // One spelling. `constant` is what a bare flag sets ("--grad-reduce-in-bf16" sets false); for an
@@ -22,6 +23,11 @@ struct ConfigKey {
 struct Spelling {
   const ConfigKey* key = nullptr;
   std::string constant;
+};
+
+// How a framework (megatron_lm, megatron_bridge) writes a key; `constant` as in Spelling.
+struct WrittenKey {
+  std::string framework, name, constant;
 };
 
 class KeyTable {
@@ -37,6 +43,9 @@ class KeyTable {
   const Spelling* by_model_card(std::string_view key) const;  // config.json of Hugging Face
   const Spelling* by_native(std::string_view key) const;
   const std::vector<Spelling>* by_variable(std::string_view environment_variable) const;
+  std::vector<WrittenKey> ways_to_write(std::string_view key) const;
+  // The flag or dotted name that `name` misspells by a letter or two; "": none is that near.
+  std::string nearest(std::string_view name) const;
 
  private:
   using Index = std::map<std::string, Spelling, std::less<>>;

@@ -54,18 +54,20 @@ Layout layout_of(const RunConfig& config) {
     if (v)
       to = *v;
     else
-      out.assumed.emplace_back(key);
+      (from_outside(config, key) ? out.outside : out.assumed).emplace_back(key);
     return v.has_value();
   };
   size("tp", out.tp);
   size("pp", out.pp);
   size("cp", out.cp);
   const bool ep_given = size("ep", out.ep);
-  out.experts = out.ep > 1 || integer(config, "num_experts").has_value();
+  out.experts = out.ep > 1 || integer(config, "num_experts").has_value() ||
+                from_outside(config, "num_experts") || from_outside(config, "ep");
   const auto etp = integer(config, "etp");
   // Megatron gives experts the TP of attention when nothing is said; without experts it is idle.
   out.etp = etp ? *etp : out.experts ? out.tp : 1;
-  if (!etp && out.experts) out.assumed.emplace_back("etp");
+  if (!etp && out.experts)
+    (from_outside(config, "etp") ? out.outside : out.assumed).emplace_back("etp");
   if (!ep_given && !out.experts)
     out.assumed.erase(std::remove(out.assumed.begin(), out.assumed.end(), "ep"), out.assumed.end());
   out.vpp = virtual_stages(config, out.pp);
@@ -73,21 +75,31 @@ Layout layout_of(const RunConfig& config) {
   out.seq_len = integer(config, "seq_len");
   out.micro_batch = integer(config, "micro_batch");
   out.global_batch = integer(config, "global_batch");
+  const auto any_outside = [&](std::initializer_list<const char*> sizes) {
+    return std::any_of(sizes.begin(), sizes.end(),
+                       [&](const char* s) { return from_outside(out, s); });
+  };
+  out.attention_known = !any_outside({"tp", "cp", "pp"});
+  out.expert_known = !any_outside({"ep", "etp", "pp"}) && (etp || !from_outside(out, "tp"));
   const int64_t attention = saturating_product(out.tp, out.cp);
   const int64_t expert = saturating_product(out.etp, out.ep);
   out.attention_product = saturating_product(attention, out.pp);
   out.expert_product = out.experts ? saturating_product(expert, out.pp) : out.pp;
-  out.min_gpus = out.experts ? saturating_product(out.pp, least_common_multiple(attention, expert))
-                             : out.attention_product;
-  out.dp = whole_quotient(out.gpus, out.attention_product);
+  if (out.attention_known && (out.expert_known || !out.experts))
+    out.min_gpus = out.experts
+                       ? saturating_product(out.pp, least_common_multiple(attention, expert))
+                       : out.attention_product;
+  if (out.attention_known) out.dp = whole_quotient(out.gpus, out.attention_product);
   if (!out.gpus) out.dp = integer(config, "dp");
-  out.edp = out.experts ? whole_quotient(out.gpus, out.expert_product) : std::nullopt;
+  if (out.experts && out.expert_known) out.edp = whole_quotient(out.gpus, out.expert_product);
   if (out.dp && out.micro_batch) {
     out.accumulation =
         whole_quotient(out.global_batch, saturating_product(*out.dp, *out.micro_batch));
   }
-  if (out.seq_len) out.cp_suggested = suggested_cp(*out.seq_len, out.tp);
-  if (out.pp > 1) {
+  if (out.seq_len && !any_outside({"tp"})) out.cp_suggested = suggested_cp(*out.seq_len, out.tp);
+  const bool stages_outside =
+      from_outside(config, "vpp") || from_outside(config, "layers_per_virtual_stage");
+  if (out.pp > 1 && !stages_outside) {
     out.stages = saturating_product(out.pp, out.vpp.value_or(1));
     if (out.accumulation) {
       out.bubble_share =
@@ -96,6 +108,10 @@ Layout layout_of(const RunConfig& config) {
     }
   }
   return out;
+}
+
+bool from_outside(const Layout& layout, std::string_view size) {
+  return std::find(layout.outside.begin(), layout.outside.end(), size) != layout.outside.end();
 }
 
 std::optional<std::string> precision_of(const RunConfig& config) {
@@ -141,6 +157,21 @@ RecomputeNames check_recompute_names(const RunConfig& config) {
         std::find(out.corrected.begin(), out.corrected.end(), accepted) == out.corrected.end())
       out.corrected.push_back(accepted);
   }
+  return out;
+}
+
+// moe_act asserts grouped GEMMs, mla_up_proj latent attention, delayed scaling neither moe_act nor
+// layernorm; a dense model has its mlp instead.
+// source: Megatron-LM megatron/core/transformer/transformer_config.py
+std::vector<std::string> cheap_recompute(const RunConfig& config) {
+  const bool experts = layout_of(config).experts;
+  const bool delayed = text(config, "fp8_recipe") == "delayed" && text(config, "fp8_format");
+  const bool grouped = boolean(config, "moe_grouped_gemm") != false;
+  std::vector<std::string> out;
+  if (!delayed) out.emplace_back("layernorm");
+  if (experts && grouped && !delayed) out.emplace_back("moe_act");
+  if (!experts) out.emplace_back("mlp");
+  if (boolean(config, "multi_latent_attention") == true) out.emplace_back("mla_up_proj");
   return out;
 }
 

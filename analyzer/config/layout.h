@@ -18,9 +18,14 @@ struct Layout {
   int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1;  // 1 where not given
   std::optional<int64_t> vpp;                       // virtual stages per rank, given or computed
   std::vector<std::string> assumed;                 // "cp", "etp": sizes the file leaves out
-  bool experts = false;                             // a mixture-of-experts model, as far as known
+  // "tp": sizes that are given and known only where the job starts; what hangs on them is not
+  // known.
+  std::vector<std::string> outside;
+  bool attention_known = true, expert_known = true;  // the products below
+  bool experts = false;                              // a mixture-of-experts model, as far as known
   std::optional<int64_t> gpus, seq_len, micro_batch, global_batch;
-  int64_t attention_product = 1, expert_product = 1, min_gpus = 1;
+  int64_t attention_product = 1, expert_product = 1;
+  std::optional<int64_t> min_gpus;
   std::optional<int64_t> dp, edp;       // whole numbers only
   std::optional<int64_t> accumulation;  // micro-batches per step and rank
   std::optional<int64_t> cp_suggested;  // seq_len / 4096 to a power of two, over TP
@@ -29,6 +34,7 @@ struct Layout {
 };
 
 Layout layout_of(const RunConfig& config);
+bool from_outside(const Layout& layout, std::string_view size);
 
 // a x b and a + b, and the largest number where that is too large.
 int64_t saturating_product(int64_t a, int64_t b);
@@ -44,5 +50,8 @@ struct RecomputeNames {
   std::vector<std::string> corrected;  // the whole list as it is accepted
 };
 RecomputeNames check_recompute_names(const RunConfig& config);
+
+// Modules whose recompute frees much for little and that this model accepts.
+std::vector<std::string> cheap_recompute(const RunConfig& config);
 
 }  // namespace ws

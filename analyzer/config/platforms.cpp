@@ -29,7 +29,9 @@ Result<Platforms> Platforms::load(const std::string& path) {
       platform.network_bytes_per_s = row.at("network_bytes_per_s").get<int64_t>();
       platform.host_link_bytes_per_s = row.at("host_link_bytes_per_s").get<int64_t>();
       platform.compute_capability = row.at("compute_capability").get<std::string>();
-      platform.profile_first = row.at("profile_first").get<std::string>();
+      for (const nlohmann::json& step : row.at("profile_first"))
+        platform.profile_first.push_back(
+            {step.value("when", std::string()), step.at("what").get<std::string>()});
       platform.source = row.at("source").get<std::string>();
       out.rows_.push_back(std::move(platform));
     }

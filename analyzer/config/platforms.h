@@ -10,6 +10,10 @@
 
 namespace ws {
 
+struct ProfileStep {
+  std::string when, what;  // when: "" always, "experts", "recompute": only where the run has them
+};
+
 struct Platform {
   std::string key;
   std::vector<std::string> match;  // lower case, anywhere in the name
@@ -17,7 +21,8 @@ struct Platform {
   int64_t fast_domain_gpus = 0;  // GPUs that reach each other over NVLink or its like
   int64_t bf16_flops = 0, fp8_flops = 0, fp4_flops = 0;  // dense, per second; 0: not supported
   int64_t fast_link_bytes_per_s = 0, network_bytes_per_s = 0, host_link_bytes_per_s = 0;
-  std::string compute_capability, profile_first, source;
+  std::string compute_capability, source;
+  std::vector<ProfileStep> profile_first;  // in this order
 };
 
 class Platforms {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_error.h"
+#include "base/text.h"
 #include "config/readers.h"
 
 namespace ws {
@@ -19,6 +20,19 @@ constexpr size_t kFileLimit = size_t{4} << 20, kTreeLimit = size_t{1} << 20;
 char first_mark(std::string_view text) {
   const size_t at = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   return at == std::string_view::npos ? '\0' : text[at];
+}
+
+// Text has no control characters but those of its layout; a command line of /proc has NULs as well.
+bool is_text(std::string_view text) {
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u != 0 && u < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f') return false;
+  }
+  std::string words(text);
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  int64_t repaired = 0;
+  to_utf8(words, &repaired);
+  return repaired == 0;
 }
 
 // /proc/PID/cmdline: words end in NUL.
@@ -133,6 +147,42 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   return config;
 }
 
+// A flag counts where a command begins with it (an array, a continued line) or follows something
+// that can be started: in prose and tables flags stand as well.
+bool has_launch(const std::vector<ShellWord>& words, std::string_view text) {
+  std::vector<bool> markup = {false};  // by line: a table, a list or a quotation of Markdown
+  for_each_line(text, [&](std::string_view line, size_t) {
+    const size_t at = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view begin = line.substr(at, 2);
+    markup.push_back(begin == "- " || begin == "* " ||
+                     (!begin.empty() && (begin[0] == '|' || begin[0] == '>')));
+  });
+  static constexpr std::string_view kStarters[] = {"torchrun",   "srun",      "mpirun", "mpiexec",
+                                                   "accelerate", "deepspeed", "bash",   "sh",
+                                                   "exec",       "-m",        "nemo"};
+  bool first = true, started = false;
+  for (const ShellWord& word : words) {
+    if (word.line < markup.size() && markup[word.line]) continue;
+    const std::string_view w = word.text;
+    const std::string_view base =
+        w.substr(w.rfind('/') == std::string_view::npos ? 0 : w.rfind('/') + 1);
+    const bool flag = w.rfind("--", 0) == 0;
+    const bool program =
+        std::find(std::begin(kStarters), std::end(kStarters), base) != std::end(kStarters) ||
+        base.rfind("python", 0) == 0 || (base.size() > 3 && base.substr(base.size() - 3) == ".py");
+    const bool outside =
+        first && !w.empty() && w.find_first_not_of(kFromOutside) == std::string_view::npos;
+    started |= program || outside || (first && flag);
+    if (started && flag && key_table().by_flag(w.substr(0, w.find('='))) != nullptr) return true;
+    if (started && !flag && w.find('.') < w.find('=') && w.find('=') != std::string_view::npos)
+      return true;
+    const bool assignment = !flag && w.find('=') != std::string_view::npos;
+    first = word.command_end || (first && assignment);
+    if (word.command_end) started = false;
+  }
+  return false;
+}
+
 bool has_known_flags(std::string_view text) {
   for (size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 2)) {
     const bool starts_word = at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n' ||
@@ -169,6 +219,11 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     out.default_framework("megatron_lm");
     return out.finish();
   }
+  if (!is_text(text))
+    return Error{
+        fmt::format("{}: expected a run configuration as text, found binary data; give the "
+                    "file that starts the run",
+                    source)};
   if (text.find('\0') != std::string_view::npos)
     return read_command(words_between_nuls(text), {}, source, "command line");
   if (is_bracket_bomb(text)) {
@@ -197,6 +252,12 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
   if (first != '{' && (has_known_flags(text) || has_overrides(text))) {
     auto script = shell_words(text, source);
     if (!script) return script.error();
+    if (!has_launch(script->words, text)) {
+      return Error{fmt::format(
+          "{}: expected a launch command or its flags, found text that mentions some but no known "
+          "setting of a run; give the file that starts the run",
+          source)};
+    }
     return read_command(std::move(script->words), script->assignments, source,
                         "launch script or command line");
   }

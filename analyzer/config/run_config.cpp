@@ -51,13 +51,20 @@ void set_value(RunConfig& config, std::string_view key, ConfigValue value,
                const std::string& place) {
   const auto it = place_of(config, key);
   if (it != config.entries.end() && it->key == key) config.entries.erase(it);
+  auto& outside = config.outside;
+  outside.erase(std::remove(outside.begin(), outside.end(), key), outside.end());
   add_missing(config, key, std::move(value), place);
+}
+
+bool from_outside(const RunConfig& config, std::string_view key) {
+  return std::find(config.outside.begin(), config.outside.end(), key) != config.outside.end();
 }
 
 bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
                  const std::string& place) {
   const auto it = place_of(config, key);
   if (it != config.entries.end() && it->key == key) return false;
+  if (from_outside(config, key)) return false;
   config.entries.insert(it, {std::string(key), std::move(value), place});
   return true;
 }

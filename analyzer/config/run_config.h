@@ -31,7 +31,8 @@ struct RunConfig {
   std::string format;                // "Megatron-LM script", "Megatron-LM argument dump", ...
   std::vector<ConfigEntry> entries;  // by key, each once
   std::vector<UnknownSetting> unknown;
-  std::vector<std::string> notes;  // sentences on what could not be read or is ambiguous
+  std::vector<std::string> outside;  // keys that are set to what only the run knows: "$(nproc)"
+  std::vector<std::string> notes;    // sentences on what could not be read or is ambiguous
 };
 
 // Values by key; nullopt: not given. The key must be in the table and of that type.
@@ -44,7 +45,9 @@ std::optional<std::vector<std::string>> list(const RunConfig& config, std::strin
 // Replaces or adds a value.
 void set_value(RunConfig& config, std::string_view key, ConfigValue value,
                const std::string& place);
-// Adds a value for a key that has none yet; false: it had one.
+// The key is set, to a value that only the run knows.
+bool from_outside(const RunConfig& config, std::string_view key);
+// Adds a value for a key that has none yet; false: it had one, or one from outside.
 bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
                  const std::string& place);
 

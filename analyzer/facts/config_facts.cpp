@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "config/key_table.h"
+
 namespace ws {
 namespace {
 
@@ -39,15 +41,19 @@ class Row {
 
 void put_grids(Row& row, const Layout& l, std::optional<int64_t> dp_asked) {
   row.put("experts", l.experts);
-  row.put("attention_product", l.attention_product);
-  row.put("expert_product", l.expert_product);
   row.put("min_gpus", l.min_gpus);
-  row.fits("attention_fits", l.gpus, l.attention_product);
-  if (l.experts) row.fits("expert_fits", l.gpus, l.expert_product);
+  if (l.attention_known) {
+    row.put("attention_product", l.attention_product);
+    row.fits("attention_fits", l.gpus, l.attention_product);
+  }
+  if (l.expert_known) {
+    row.put("expert_product", l.expert_product);
+    row.put("etp_used", l.etp);
+    if (l.experts) row.fits("expert_fits", l.gpus, l.expert_product);
+  }
   row.put("dp", l.dp);
   row.put("edp", l.edp);
   if (dp_asked && l.dp && *dp_asked != *l.dp) row.put("dp_asked", dp_asked);
-  row.put("etp_used", l.etp);
   if (l.dp && l.micro_batch) {
     const int64_t samples = saturating_product(*l.dp, *l.micro_batch);
     row.put("samples_per_pass", samples);
@@ -59,19 +65,24 @@ void put_grids(Row& row, const Layout& l, std::optional<int64_t> dp_asked) {
 
 void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) {
   if (l.cp > 1) row.fits("sequence_fits", l.seq_len, saturating_product(2, l.cp));
-  if (l.seq_len) row.put("tokens_per_shard", *l.seq_len / saturating_product(l.tp, l.cp));
+  const bool tp_known = !from_outside(l, "tp"), cp_known = !from_outside(l, "cp");
+  if (l.seq_len && tp_known && cp_known)
+    row.put("tokens_per_shard", *l.seq_len / saturating_product(l.tp, l.cp));
   row.put("cp_suggested", l.cp_suggested);
-  row.fits("experts_fit", integer(config, "num_experts"), l.ep);
+  if (!from_outside(l, "ep")) row.fits("experts_fit", integer(config, "num_experts"), l.ep);
+  if (!tp_known) return;
   const std::string exchange = text(config, "cp_comm_type").value_or("");
   const bool heads_move = exchange == "a2a" && l.cp > 1;
-  row.fits("heads_fit", integer(config, "attention_heads"),
-           heads_move ? saturating_product(l.tp, l.cp) : l.tp);
+  if (cp_known || !heads_move)
+    row.fits("heads_fit", integer(config, "attention_heads"),
+             heads_move ? saturating_product(l.tp, l.cp) : l.tp);
   if (const auto kv = integer(config, "kv_heads")) {
     row.put("kv_heads_fit", *kv % l.tp == 0 || l.tp % *kv == 0);
   }
 }
 
 void put_stages(Row& row, const ConfigStudy& study) {
+  if (from_outside(study.layout, "pp")) return;
   row.put("stages", study.layout.stages);
   row.put("stages_given", study.split.given);
   std::string problem = study.split.problem;
@@ -96,9 +107,14 @@ void put_platform_and_memory(Row& row, const ConfigStudy& study) {
   const int64_t bytes = study.memory->ranks[study.memory->worst].total_bytes;
   row.put("memory_bytes", bytes);
   row.put("memory_uncertainty_bytes", study.memory->uncertainty_bytes);
-  if (study.platform != nullptr)
-    row.put_share("memory_share",
-                  static_cast<double>(bytes) / static_cast<double>(study.platform->memory_bytes));
+  if (study.platform == nullptr) return;
+  const auto share = [&](int64_t of) {
+    return static_cast<double>(of) / static_cast<double>(study.platform->memory_bytes);
+  };
+  const int64_t around = study.memory->uncertainty_bytes;
+  row.put_share("memory_share", share(bytes));
+  row.put_share("memory_lo_share", share(bytes - around));
+  row.put_share("memory_hi_share", share(saturating_sum(bytes, around)));
 }
 
 }  // namespace
@@ -126,6 +142,7 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   put_stages(row, study);
   put_platform_and_memory(row, study);
   row.put_text("recompute_rejected", padded(study.recompute.rejected));
+  row.put_text("recompute_cheap", fmt::format("{}", fmt::join(cheap_recompute(config), " ")));
   row.put_text("recompute_corrected", fmt::format("{}", fmt::join(study.recompute.corrected, " ")));
   return row.values;
 }
@@ -152,12 +169,44 @@ Result<void> insert_row(const Database& db, const std::string& table, const Fact
   return Error{fmt::format("{}: can not write facts ({})", table, db.last_error())};
 }
 
+namespace {
+
+// None where a bare flag would say something else than the value.
+std::optional<std::string> written_value(const WrittenKey& way, const ConfigValue& value) {
+  const std::string shown = shown_value(value);
+  if (!way.constant.empty())
+    return shown == way.constant ? std::optional<std::string>("") : std::nullopt;
+  const auto* flag = std::get_if<bool>(&value);
+  if (way.framework == "megatron_lm")
+    return flag == nullptr ? std::optional(shown)
+           : *flag         ? std::optional<std::string>("")
+                           : std::nullopt;
+  if (flag != nullptr) return *flag ? "True" : "False";
+  return std::holds_alternative<std::string>(value) ? '"' + shown + '"' : shown;
+}
+
+}  // namespace
+
+Result<void> insert_settings(const Database& db, const RunConfig& config) {
+  for (const ConfigEntry& e : config.entries) {
+    for (const WrittenKey& way : key_table().ways_to_write(e.key)) {
+      const auto value = written_value(way, e.value);
+      if (!value) continue;
+      const std::string name = way.name.substr(way.name.rfind('.') + 1);
+      const FactRowValues row = {{"framework", way.framework}, {"name", name}, {"value", *value}};
+      if (auto ok = insert_row(db, "fact_setting", row); !ok) return ok;
+    }
+  }
+  return {};
+}
+
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study) {
   auto facts = FactDb::in_memory();
   if (!facts) return facts.error();
   if (auto ok = insert_row(facts->db(), "fact_config", config_row(config)); !ok) return ok.error();
   if (auto ok = insert_row(facts->db(), "fact_layout", layout_row(config, study)); !ok)
     return ok.error();
+  if (auto ok = insert_settings(facts->db(), config); !ok) return ok.error();
   return facts;
 }
 

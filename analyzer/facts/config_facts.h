@@ -21,6 +21,9 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study);
 // Columns that are not in the row are NULL, or their default.
 Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row);
 
+// fact_setting.
+Result<void> insert_settings(const Database& db, const RunConfig& config);
+
 // The facts of a configuration alone: no run, no steps.
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study);
 

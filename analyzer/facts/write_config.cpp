@@ -96,7 +96,8 @@ FactRowValues recorded_config(const RunAnalysis& run) {
     if (v) out[name] = *v;
   };
   put("tp", group_size(run, CommKind::tp));
-  put("pp", group_size(run, CommKind::pp));
+  // A communicator of sends joins two neighbours, or all stages: its size is not PP.
+  if (run.across.pipeline) put("pp", run.across.pipeline->stages);
   put("cp", group_size(run, CommKind::cp));
   put("ep", group_size(run, CommKind::ep));
   put("dp", group_size(run, CommKind::dp));
@@ -111,6 +112,8 @@ FactRowValues recorded_config(const RunAnalysis& run) {
 }
 
 Result<void> write_config(const Database& db, const FactInput& in) {
+  if (in.options.config != nullptr)
+    if (auto ok = insert_settings(db, *in.options.config); !ok) return ok;
   return insert_row(db, "fact_config", in.merge ? in.merge->row : recorded_config(in.run));
 }
 

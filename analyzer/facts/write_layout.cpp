@@ -46,7 +46,8 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   if (peak == 0) return out;
   out["peak_tflops"] = static_cast<double>(peak) / 1e12;
   out["peak_precision"] = precision;
-  out["mfu"] = tflops / (static_cast<double>(peak) / 1e12);
+  const double mfu = tflops / (static_cast<double>(peak) / 1e12);
+  if (mfu <= 1) out["mfu"] = mfu;  // above it the configuration is not that of the run: a note
   return out;
 }
 

@@ -187,7 +187,9 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             share(Leaf::idle_unknown, Leaf::idle_unknown), known(devices, e.profiler_share),
             v.latent_memory_wall, devices ? ratio(means.not_blocking_ns, step) : 0.0,
             devices ? ratio(means.opaque_ns, step) : 0.0, known(devices, e.linked_share),
-            other_accelerator(in.run));
+            other_accelerator(in.run),
+            in.run.across.pipeline ? std::optional(in.run.across.pipeline->stage_max_over_mean)
+                                   : std::nullopt);
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

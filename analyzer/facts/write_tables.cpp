@@ -1,4 +1,6 @@
 // Kernels, idle causes, notes. Tested by: write_facts_test.cpp
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -126,13 +128,27 @@ Result<void> write_idle(const Database& db, const FactInput& in) {
 
 namespace {
 
+// Sizes that make more arithmetic than the GPU can do are not those of this run.
+std::optional<std::string> impossible_rate(const Database& db) {
+  auto row = db.prepare(
+      "SELECT tflops_per_gpu / peak_tflops, peak_precision FROM fact_throughput "
+      "WHERE tflops_per_gpu > peak_tflops");
+  if (!row || !row->step()) return std::nullopt;
+  return fmt::format(
+      "MFU would be {:.0f} % of the {} peak: the model, batch or GPUs of the configuration are not "
+      "those of the recorded run",
+      100 * row->real(0), std::string(row->text(1)));
+}
+
 // What of the configuration was not understood, and where it is not what was recorded.
-Notes config_notes(const FactInput& in) {
+Notes config_notes(const Database& db, const FactInput& in) {
   Notes out;
   if (in.options.config == nullptr) return out;
   const RunConfig& config = *in.options.config;
   for (const std::string& text : in.merge->contradictions)
     out.add(NoteCode::config_contradicted, config.source, 1, text);
+  if (const auto text = impossible_rate(db))
+    out.add(NoteCode::config_contradicted, config.source, 1, *text);
   for (const std::string& text : config.notes)
     out.add(NoteCode::config_unclear, config.source, 1, text);
   if (config.unknown.empty()) return out;
@@ -150,7 +166,7 @@ Notes config_notes(const FactInput& in) {
 Result<void> write_notes(const Database& db, const FactInput& in) {
   FactTable table(db, "fact_note");
   Notes all = in.run.notes;
-  all.merge(config_notes(in));
+  all.merge(config_notes(db, in));
   for (const Note& note : all.all()) {
     const NoteInfo& info = info_of(note.code);
     std::string text(info.text);

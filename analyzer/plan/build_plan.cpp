@@ -5,6 +5,7 @@
 
 #include "advise/evaluate.h"
 #include "advise/order.h"
+#include "config/key_table.h"
 #include "facts/config_facts.h"
 #include "plan/plan.h"
 
@@ -12,26 +13,36 @@ namespace ws {
 namespace {
 
 void put_grids(const Layout& l, Plan& plan) {
-  plan.grids.push_back({"attention",
-                        {{"TP", l.tp}, {"CP", l.cp}, {"PP", l.pp}},
-                        "DP",
-                        l.attention_product,
-                        l.gpus,
-                        l.gpus ? l.dp : std::nullopt});
+  const auto size = [&](const char* key, int64_t v) {
+    return from_outside(l, key) ? std::nullopt : std::optional(v);
+  };
+  const auto known = [](bool is, int64_t v) { return is ? std::optional(v) : std::nullopt; };
+  plan.grids.push_back(
+      {"attention",
+       {{"TP", size("tp", l.tp)}, {"CP", size("cp", l.cp)}, {"PP", size("pp", l.pp)}},
+       "DP",
+       known(l.attention_known, l.attention_product),
+       l.gpus,
+       l.gpus ? l.dp : std::nullopt});
   if (l.experts) {
+    const bool etp_is_tp = std::count(l.assumed.begin(), l.assumed.end(), "etp") > 0;
     plan.grids.push_back({"experts",
-                          {{"ETP", l.etp}, {"EP", l.ep}, {"PP", l.pp}},
+                          {{"ETP", size(etp_is_tp ? "tp" : "etp", l.etp)},
+                           {"EP", size("ep", l.ep)},
+                           {"PP", size("pp", l.pp)}},
                           "EDP",
-                          l.expert_product,
+                          known(l.expert_known, l.expert_product),
                           l.gpus,
                           l.edp});
   }
   plan.min_gpus = l.min_gpus;
   const int64_t attention = saturating_product(l.tp, l.cp);
   plan.min_gpus_arithmetic =
-      l.experts ? fmt::format("PP {} x lcm(TP x CP {}, ETP x EP {}) = {}", l.pp, attention,
-                              saturating_product(l.etp, l.ep), l.min_gpus)
-                : fmt::format("PP {} x TP {} x CP {} = {}", l.pp, l.tp, l.cp, l.min_gpus);
+      !l.min_gpus ? fmt::format("not known: {} come{} from outside the file",
+                                fmt::join(l.outside, ", "), l.outside.size() == 1 ? "s" : "")
+      : l.experts ? fmt::format("PP {} x lcm(TP x CP {}, ETP x EP {}) = {}", l.pp, attention,
+                                saturating_product(l.etp, l.ep), *l.min_gpus)
+                  : fmt::format("PP {} x TP {} x CP {} = {}", l.pp, l.tp, l.cp, *l.min_gpus);
   plan.gpus = l.gpus;
   plan.dp = l.dp;
   plan.edp = l.edp;
@@ -39,11 +50,12 @@ void put_grids(const Layout& l, Plan& plan) {
   plan.global_batch = l.global_batch;
   plan.accumulation = l.accumulation;
   plan.bubble_share = l.bubble_share;
-  plan.context.cp = l.cp;
-  plan.context.tp = l.tp;
+  plan.context.cp = size("cp", l.cp);
+  plan.context.tp = size("tp", l.tp);
   plan.context.seq_len = l.seq_len;
   plan.context.suggested = l.cp_suggested;
-  if (l.seq_len) plan.context.tokens_per_rank = *l.seq_len / saturating_product(l.tp, l.cp);
+  if (l.seq_len && plan.context.cp && plan.context.tp)
+    plan.context.tokens_per_rank = *l.seq_len / saturating_product(l.tp, l.cp);
 }
 
 std::optional<PlanMemory> memory_of(const ConfigStudy& study) {
@@ -75,11 +87,14 @@ std::optional<PlanNearest> nearest_of(const RunConfig& config, const Layout& l,
   };
   differs("GPUs", run->gpus, l.gpus);
   differs("sequence", run->seq_len, l.seq_len);
-  differs("TP", run->tp, l.tp);
-  differs("CP", run->cp, l.cp);
-  differs("EP", run->ep, l.ep);
-  differs("ETP", run->etp, l.etp);
-  differs("PP", run->pp, l.pp);
+  const auto size = [&](const char* key, int64_t v) {
+    return from_outside(l, key) ? std::nullopt : std::optional(v);
+  };
+  differs("TP", run->tp, size("tp", l.tp));
+  differs("CP", run->cp, size("cp", l.cp));
+  differs("EP", run->ep, size("ep", l.ep));
+  if (l.expert_known) differs("ETP", run->etp, l.etp);
+  differs("PP", run->pp, size("pp", l.pp));
   differs("VPP", run->vpp, l.vpp.value_or(1));
   if (!platform.empty() && run->platform != platform)
     out.differences.push_back(run->platform + " there, " + platform + " here");
@@ -101,7 +116,8 @@ std::vector<int64_t> ranks_to_play(const Layout& l, int64_t world) {
 // torch/testing/_internal/distributed/fake_pg.py, which is no public interface
 std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   const std::string framework = text(config, "framework").value_or("megatron_lm");
-  const int64_t world = l.gpus.value_or(l.min_gpus);
+  if (!l.min_gpus) return {"needs the sizes that come from outside the file"};
+  const int64_t world = l.gpus.value_or(*l.min_gpus);
   const std::vector<int64_t> ranks = ranks_to_play(l, world);
   if (framework == "megatron_bridge") {
     return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +
@@ -123,6 +139,18 @@ std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   for (const int64_t rank : ranks)
     out.push_back(
         fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world, rank, more));
+  return out;
+}
+
+// Only what this model has: a dense one exchanges no tokens, recompute costs where it is on.
+std::string profile_words(const Platform& platform, const RunConfig& config, const Layout& l) {
+  const bool recompute = text(config, "recompute_granularity").value_or("none") != "none";
+  std::string out;
+  for (const ProfileStep& step : platform.profile_first) {
+    if (step.when == "experts" && !l.experts) continue;
+    if (step.when == "recompute" && !recompute) continue;
+    out += (out.empty() ? "" : "; then ") + step.what;
+  }
   return out;
 }
 
@@ -172,7 +200,12 @@ void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
   }
   if (config.unknown.empty()) return;
   std::string names;
-  for (const UnknownSetting& u : config.unknown) names += (names.empty() ? "" : ", ") + u.name;
+  for (const UnknownSetting& u : config.unknown) {
+    names += (names.empty() ? "" : ", ") + u.name;
+    if (const std::string meant = key_table().nearest(u.name); !meant.empty())
+      plan.notes.push_back(fmt::format("`{}` ({}) is no setting that is known: is `{}` meant?",
+                                       u.name, u.place, meant));
+  }
   plan.notes.push_back(
       fmt::format("settings that no rule reads ({}): {}", config.unknown.size(), names));
 }
@@ -188,7 +221,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.framework = text(config, "framework").value_or("");
   if (study.platform != nullptr) {
     out.platform = study.platform->key;
-    out.profile_first = study.platform->profile_first;
+    out.profile_first = profile_words(*study.platform, config, study.layout);
   }
   for (const ConfigEntry& e : config.entries) out.config.emplace_back(e.key, shown_value(e.value));
   put_grids(study.layout, out);

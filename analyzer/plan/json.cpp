@@ -23,13 +23,13 @@ Json words(const std::vector<std::string>& list) {
 
 Json grid_json(const PlanGrid& g) {
   Json sizes = Json::object();
-  for (const auto& [name, size] : g.sizes) sizes[name] = size;
+  for (const auto& [name, size] : g.sizes) sizes[name] = maybe(size);
   sizes[g.rest_name] = maybe(g.rest);
   return {{"name", g.name},
           {"sizes", sizes},
-          {"product", g.product},
+          {"product", maybe(g.product)},
           {"world", maybe(g.world)},
-          {"fits", g.world ? Json(*g.world % g.product == 0) : Json(nullptr)},
+          {"fits", g.world && g.product ? Json(*g.world % *g.product == 0) : Json(nullptr)},
           {"arithmetic", grid_arithmetic(g)}};
 }
 
@@ -119,10 +119,10 @@ void render_plan_json(const Plan& p, std::ostream& out) {
                      {"platform", p.platform.empty() ? Json(nullptr) : Json(p.platform)},
                      {"config", config},
                      {"grids", grids},
-                     {"min_gpus", p.min_gpus},
+                     {"min_gpus", maybe(p.min_gpus)},
                      {"min_gpus_arithmetic", p.min_gpus_arithmetic},
                      {"cp",
-                      {{"size", p.context.cp},
+                      {{"size", maybe(p.context.cp)},
                        {"seq_len", maybe(p.context.seq_len)},
                        {"tokens_per_rank", maybe(p.context.tokens_per_rank)},
                        {"suggested", maybe(p.context.suggested)}}},

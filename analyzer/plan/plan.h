@@ -15,16 +15,16 @@
 namespace ws {
 
 struct PlanGrid {
-  std::string name;                                    // attention, experts
-  std::vector<std::pair<std::string, int64_t>> sizes;  // TP CP PP, or ETP EP PP
-  std::string rest_name;                               // DP, EDP
-  int64_t product = 1;
+  std::string name;                                 // attention, experts
+  using Size = std::optional<int64_t>;              // absent: only the start of the job knows
+  std::vector<std::pair<std::string, Size>> sizes;  // TP CP PP, or ETP EP PP
+  std::string rest_name;                            // DP, EDP
+  std::optional<int64_t> product;
   std::optional<int64_t> world, rest;  // rest: world / product, whole numbers only
 };
 
 struct PlanContext {
-  std::optional<int64_t> seq_len, tokens_per_rank, suggested;
-  int64_t cp = 1, tp = 1;
+  std::optional<int64_t> seq_len, tokens_per_rank, suggested, cp, tp;
 };
 
 struct PlanMemory {
@@ -46,7 +46,7 @@ struct Plan {
   std::string source, format, platform, framework;
   std::vector<std::pair<std::string, std::string>> config;  // every key with its value
   std::vector<PlanGrid> grids;
-  int64_t min_gpus = 1;
+  std::optional<int64_t> min_gpus;
   std::string min_gpus_arithmetic;  // "PP 8 x lcm(TP x CP 32, ETP x EP 32) = 256"
   PlanContext context;
   std::optional<int64_t> gpus, dp, edp, accumulation, micro_batch, global_batch;

@@ -13,16 +13,41 @@ Result<PlanFormat> find_plan_format(std::string_view name) {
   return Error{fmt::format("--report: expected one of text md json, found '{}'", name)};
 }
 
+std::string gpus_words(int64_t count) {
+  return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+}
+
+std::string result_words(const Plan& p) {
+  size_t errors = 0, silent = 0, unsure = 0;
+  for (const Finding& f : p.findings) {
+    errors += f.kind == "error";
+    silent += f.kind == "silent";
+  }
+  if (p.memory && p.memory->capacity_bytes)
+    unsure = p.memory->total_bytes + p.memory->uncertainty_bytes > *p.memory->capacity_bytes;
+  std::string out = errors == 1   ? "1 setting that does not work"
+                    : errors > 1  ? fmt::format("{} settings that do not work", errors)
+                    : !p.min_gpus ? "not known: sizes come from outside the file"
+                    : unsure > 0  ? "adds up, but may not fit the memory"
+                    : silent > 0  ? "adds up; see what it does without saying so"
+                                  : "adds up";
+  if (p.min_gpus) out += ", smallest job " + gpus_words(*p.min_gpus);
+  return out;
+}
+
 std::string grid_arithmetic(const PlanGrid& grid) {
   std::string out;
   for (const auto& [name, size] : grid.sizes)
-    out += fmt::format("{}{} {}", out.empty() ? "" : " x ", name, size);
-  out += fmt::format(" = {}", grid.product);
+    out += fmt::format("{}{} {}", out.empty() ? "" : " x ", name,
+                       size ? fmt::format("{}", *size) : "?");
+  if (!grid.product) return out + ": not known, a size comes from outside the file";
+  out += fmt::format(" = {}", *grid.product);
   if (!grid.world) return out;
   if (grid.rest)
-    return out + fmt::format("; {} GPUs / {} = {} {}", *grid.world, grid.product, grid.rest_name,
-                             *grid.rest);
-  return out + fmt::format("; {} GPUs are no multiple of it", *grid.world);
+    return out + fmt::format("; {} / {} = {} {}", gpus_words(*grid.world), *grid.product,
+                             grid.rest_name, *grid.rest);
+  return out + fmt::format("; {} {} no multiple of it", gpus_words(*grid.world),
+                           *grid.world == 1 ? "is" : "are");
 }
 
 std::string_view kind_words(const Finding& finding) {
@@ -47,15 +72,25 @@ std::string fix_words(const Action& action) {
 }
 
 std::string context_words(const PlanContext& c) {
-  if (!c.seq_len || !c.suggested) return "sequence length not given";
+  if (!c.seq_len) return "sequence length not given";
+  if (!c.suggested || !c.tokens_per_rank || !c.cp || !c.tp)
+    return fmt::format("a sequence of {}; TP or CP comes from outside the file", *c.seq_len);
   return fmt::format(
       "CP {}: {} tokens per rank of a sequence of {}; first guess sequence / 4096 over TP {} = {}",
-      c.cp, c.tokens_per_rank.value_or(0), *c.seq_len, c.tp, *c.suggested);
+      *c.cp, *c.tokens_per_rank, *c.seq_len, *c.tp, *c.suggested);
 }
 
 std::string batch_words(const Plan& p) {
-  if (!p.dp || !p.micro_batch || !p.global_batch)
-    return "micro-batch, global batch or DP not known";
+  std::vector<std::string> missing;
+  if (!p.micro_batch) missing.emplace_back("micro-batch");
+  if (!p.global_batch) missing.emplace_back("global batch");
+  if (!p.dp) missing.emplace_back("DP");
+  if (!missing.empty()) {
+    const std::string last = missing.back();
+    missing.pop_back();
+    return fmt::format("{}{}{} not known", fmt::join(missing, ", "), missing.empty() ? "" : " and ",
+                       last);
+  }
   if (!p.accumulation)
     return fmt::format("global batch {} / (micro-batch {} x DP {}) is no whole number",
                        *p.global_batch, *p.micro_batch, *p.dp);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "plan/render_plan.h"
 #include "report/escape.h"
+#include "report/fact_words.h"
 #include "report/layout.h"
 #include "report/numbers.h"
 
@@ -18,21 +19,12 @@ void line(std::ostream& out, const std::string& label, const std::string& text) 
 }
 
 void header(const Plan& p, std::ostream& out) {
-  std::string what = p.gpus ? fmt::format("{} GPUs", *p.gpus) : "GPUs not given";
+  std::string what = p.gpus ? gpus_words(*p.gpus) : "GPUs not given";
   if (!p.platform.empty()) what += ", " + p.platform;
   if (!p.framework.empty()) what += ", " + p.framework;
   out << hanging("wallsight plan  ",
                  escape_text(fmt::format("{} ({})  {}", p.source, p.format, what)));
-  size_t errors = 0, silent = 0;
-  for (const Finding& f : p.findings) {
-    errors += f.kind == "error";
-    silent += f.kind == "silent";
-  }
-  out << "\nRESULT    "
-      << (errors > 0   ? fmt::format("{} that does not work", errors)
-          : silent > 0 ? std::string("adds up; see what it does without saying so")
-                       : std::string("adds up"))
-      << fmt::format(", smallest job {} GPUs\n", p.min_gpus);
+  out << "\nRESULT    " << result_words(p) << "\n";
 }
 
 void layout(const Plan& p, std::ostream& out) {
@@ -94,9 +86,8 @@ void findings(const Plan& p, std::ostream& out) {
     out << hanging("     because         ", escape_text(f.why));
     std::string values;
     for (const EvidenceValue& e : f.evidence) {
-      if (e.value != "unknown")
-        values += fmt::format("{}{} {}", values.empty() ? "" : ", ",
-                              e.expression.substr(e.expression.find('.') + 1), e.value);
+      const std::string words = fact_words(e, f);
+      if (!words.empty()) values += (values.empty() ? "" : ", ") + words;
     }
     if (!values.empty()) out << hanging("     here            ", escape_text(values));
     for (const std::string& s : f.published)

@@ -5,97 +5,26 @@
 #include <map>
 
 #include "report/build_parts.h"
+#include "report/fact_words.h"
 #include "report/numbers.h"
 #include "report/phrases.h"
 
 namespace ws {
 namespace {
 
-bool ends_with(std::string_view s, std::string_view end) {
-  return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
-}
-
-// A plain column, "c.exposed_share": the name without alias. Empty for anything more.
-std::string_view column_of(std::string_view expression) {
-  if (expression.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") !=
-      std::string_view::npos)
-    return {};
-  const size_t dot = expression.rfind('.');
-  return dot == std::string_view::npos ? expression : expression.substr(dot + 1);
-}
-
-bool is_share(const EvidenceValue& e) {
-  const std::string_view column = column_of(e.expression);
-  return e.number && (ends_with(column, "_share") || column == "share");
-}
-
-// Columns whose comment says that they are 0 or 1.
-bool is_flag(std::string_view column) {
-  static const std::vector<FactColumn> kColumns = facts_columns();
-  return std::any_of(kColumns.begin(), kColumns.end(), [&](const FactColumn& c) {
-    return c.column == column &&
-           (c.comment.rfind("0 or 1", 0) == 0 || c.comment.rfind("1:", 0) == 0);
-  });
-}
-
-std::string spaced(std::string_view s) {
-  std::string out(s);
-  std::replace(out.begin(), out.end(), '_', ' ');
-  return out;
-}
-
-// What a table alias of the rule stands for: "idle" with the clause `idle.cause = 'launch'` is
-// "idle launch", "att" with `att.class = 'attention'` is "attention". Tables with one row: nothing.
-std::string subject_of(std::string_view alias, const Finding& f) {
-  for (const std::string_view one_row : {"run", "cfg", "config", "mem", "memory", "host"}) {
-    if (alias == one_row) return "";
-  }
-  for (const ClauseValue& c : f.clauses) {
-    for (const std::string_view key : {"kind", "cause", "class", "leaf", "loss"}) {
-      const std::string head = fmt::format("{}.{} = '", alias, key);
-      if (c.clause.rfind(head, 0) != 0) continue;
-      const std::string value =
-          spaced(c.clause.substr(head.size(), c.clause.find('\'', head.size()) - head.size()));
-      return value.find(alias) == 0 ? value : fmt::format("{} {}", alias, value);
-    }
-  }
-  return spaced(alias);
-}
-
-// "c.exposed_share" 0.451 -> "exposed share 45.1 %", with the subject in front.
-std::string evidence_words(const EvidenceValue& e, const Finding& f) {
-  const std::string_view column = column_of(e.expression);
-  if (column.empty()) return fmt::format("{} = {}", e.expression, e.value);
-  const size_t dot = e.expression.find('.');
-  std::string subject = dot == std::string::npos ? "" : subject_of(e.expression.substr(0, dot), f);
-  if (!subject.empty()) subject += ' ';
-  if (!e.number) return subject + fmt::format("{} {}", spaced(column), e.value);
-  if (is_share(e)) return subject + fmt::format("{} {}", spaced(column), percent_text(*e.number));
-  const auto whole = static_cast<int64_t>(*e.number);
-  if (is_flag(column))
-    return subject + fmt::format("{} {}", spaced(column), whole != 0 ? "yes" : "no");
-  if (ends_with(column, "_ns")) {
-    return subject +
-           fmt::format("{} {}", spaced(column.substr(0, column.size() - 3)), duration_text(whole));
-  }
-  if (ends_with(column, "_bytes")) {
-    return subject +
-           fmt::format("{} {}", spaced(column.substr(0, column.size() - 6)), bytes_text(whole));
-  }
-  return subject + fmt::format("{} {}", spaced(column), count_text(*e.number));
-}
-
-// Values that are not known say nothing here; shares of zero only when there is no other share.
+// Values that are not known say nothing here, nor does a zero, or a share that prints as one,
+// beside a share that does not.
 std::string because_words(const Finding& f) {
-  const bool any_share =
-      std::any_of(f.evidence.begin(), f.evidence.end(),
-                  [](const EvidenceValue& e) { return is_share(e) && *e.number >= 0.0005; });
+  const bool any_share = std::any_of(f.evidence.begin(), f.evidence.end(), [](const auto& e) {
+    return visible_share(e).value_or(false);
+  });
   std::string out;
   for (const EvidenceValue& e : f.evidence) {
-    if (e.value == "unknown" && !e.number) continue;
-    if (any_share && is_share(e) && *e.number < 0.0005) continue;
-    if (!out.empty()) out += ", ";
-    out += evidence_words(e, f);
+    if (any_share && !visible_share(e).value_or(true)) continue;
+    const bool counted = e.expression.rfind("cfg.", 0) != 0 && e.expression.rfind("lay.", 0) != 0;
+    if (counted && e.number == 0.0 && !visible_share(e)) continue;
+    const std::string words = fact_words(e, f);
+    if (!words.empty()) out += (out.empty() ? "" : ", ") + words;
   }
   return out;
 }
@@ -181,13 +110,15 @@ std::optional<std::string> not_offered_words(const Finding& f) {
     return c.holds.has_value() && !*c.holds;
   });
   if (failing == f.clauses.end()) return std::nullopt;
+  const EvidenceValue* most = nullptr;  // a sum of shares is small when all of them are
   for (const EvidenceValue& e : f.evidence) {
-    if (!is_share(e) || *e.number > kNextToNothing) continue;
-    if (failing->clause.find(e.expression) == std::string::npos) continue;
-    const std::string lever = spaced(f.rule.substr(f.rule.find('/') + 1));
-    return fmt::format("{} ({})", lever, evidence_words(e, f));
+    if (!visible_share(e) || failing->clause.find(e.expression) == std::string::npos) continue;
+    if (most == nullptr || *e.number > *most->number) most = &e;
   }
-  return std::nullopt;
+  if (most == nullptr || *most->number > kNextToNothing) return std::nullopt;
+  std::string lever = f.rule.substr(f.rule.find('/') + 1);
+  std::replace(lever.begin(), lever.end(), '_', ' ');
+  return fmt::format("{} ({})", lever, fact_words(*most, f));
 }
 
 // What stands in the brackets, to name each reason once.

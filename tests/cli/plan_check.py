@@ -130,6 +130,33 @@ class AnalyzeWithConfig(unittest.TestCase):
         graphs = self.analyze("launch_bound", {"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["attn"]})
         self.assertIn("configuration/graphs_not_running", rules(graphs))
 
+    def test_a_configuration_of_another_run_is_told_first(self):
+        report = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 2, "ep": 4, "gpus": 4})
+        fired = [f for f in report["findings"] if f["status"] == "fires"]
+        self.assertEqual(fired[0]["title"], "this is not the configuration of the recorded run")
+        self.assertIn("no multiple of ETP x EP x PP", fired[0]["why"])
+        self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], [])
+        fits = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 1, "ep": 4, "gpus": 4})
+        self.assertNotIn("this is not", json.dumps(fits["findings"]))
+
+    def test_more_than_the_peak_is_no_rate(self):
+        config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}
+        report = self.analyze("data_parallel_tail", config)
+        self.assertIsNone(report["run"]["throughput"]["mfu"])
+        self.assertTrue(any(n["code"] == "config_contradicted" and "MFU would be" in n["text"] for n in report["notes"]))
+
+    def test_what_is_set_already_is_not_set_again(self):
+        config = {"framework": "megatron_lm", "use_distributed_optimizer": True, "overlap_grad_reduce": True, "overlap_param_gather": True,
+                  "fp8_format": "hybrid", "fp8_recipe": "tensorwise", "num_workers": 16, "manual_gc": True, "manual_gc_interval": 50}
+        for sample in sorted(n for n in os.listdir(TRACES) if os.path.isdir(os.path.join(TRACES, n))):
+            for finding in self.analyze(sample, config)["findings"]:
+                for action in finding["actions"]:
+                    self.assertNotEqual(action["set"], "", finding["rule"])
+                if finding["status"] == "fires" and finding["rule"].split("/")[0] != "configuration":
+                    words = " ".join(a["set"] + " " + a["to"] + " " for a in finding["actions"] if a["framework"] == "megatron_lm")
+                    for used in ("--overlap-grad-reduce ", "--fp8-format hybrid", "--num-workers 8", "--manual-gc-interval 50"):
+                        self.assertNotIn(used, words, finding["rule"])
+
     def test_levers_in_use_are_not_advised(self):
         plain = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall"})
         self.assertIn("communication/ep_overlap", rules(plain))

@@ -49,35 +49,47 @@ std::vector<Action> left_of(const std::vector<Action>& actions, const Settings& 
 
 TEST_CASE("flags in use are left out of the advice, not out of what is said of the configuration") {
   const auto left = [](const std::string& set, const std::string& kind) {
-    const auto actions = left_of({{"megatron_lm", set, "", ""}, {"pytorch", "--a", "", ""}},
-                                 {{"--a", "--c", "--d fp32"}, {}, {}}, kind);
-    CHECK(actions[1].set == "--a");
-    return actions[0].set;
+    Settings in_use;
+    in_use.words = {"--a", "--c", "--d fp32"};
+    const auto actions =
+        left_of({{"megatron_lm", set, "", ""}, {"pytorch", "--a", "", ""}}, in_use, kind);
+    CHECK(actions.back().set == "--a");
+    return actions.size() == 2 ? actions[0].set : "";
   };
   CHECK(left("--a --b", "") == "--b");
   CHECK(left("--b, --a, --d", "") == "--b, --d");
   CHECK(left("--b --c", "") == "--b");
-  CHECK(left("--a", "") == "set already: --a");
-  CHECK(left("--a --c", "") == "set already: --a --c");
+  CHECK(left("--a", "").empty());
+  CHECK(left("--a --c", "").empty());
   CHECK(left("--a-long", "") == "--a-long");
   CHECK(left("--b --d fp32", "") == "--b");
   CHECK(left("--a", "silent") == "--a");
 }
 
 TEST_CASE("keys of Bridge that are True already are left out, the path of the others stays") {
-  const auto left = [](const std::string& set, const std::string& to) {
-    return left_of({{"megatron_bridge", set, to, ""}}, {{}, {"a", "c"}, {}})[0].set;
+  Settings in_use;
+  in_use.keys = {"a", "c"};
+  in_use.given = {{"megatron_bridge", "interval", "50"}, {"megatron_bridge", "type", "\"flex\""}};
+  const auto left = [&](const std::string& set, const std::string& to) {
+    const auto actions = left_of({{"megatron_bridge", set, to, ""}, {"any", "x", "", ""}}, in_use);
+    return actions.size() == 1 ? "" : actions[0].set;
   };
   CHECK(left("cfg.ddp.a / b / c", "True") == "cfg.ddp.b");
   CHECK(left("cfg.ddp.b / d", "True") == "cfg.ddp.b / d");
   CHECK(left("cfg.ddp.a / b / d", "True") == "cfg.ddp.b / cfg.ddp.d");
-  CHECK(left("cfg.ddp.a / cfg.model.c", "True") == "set already: cfg.ddp.a / cfg.model.c");
+  CHECK(left("cfg.ddp.a / cfg.model.c", "True").empty());
+  CHECK(left("cfg.train.a / cfg.train.interval", "True / 50").empty());
+  CHECK(left("cfg.train.interval / cfg.train.b", "20 / 50") == "cfg.train.interval / cfg.train.b");
+  CHECK(left("cfg.model.type", "\"flex\"").empty());
+  CHECK(left("cfg.train.interval / b", "50 / 8") == "cfg.train.b");
   CHECK(left("cfg.ddp.a", "2") == "cfg.ddp.a");
 }
 
 TEST_CASE("variables of the environment that hold a wanted value are left out") {
   const auto count = [](const std::string& to, int64_t value) {
-    return left_of({{"env", "N", to, ""}, {"any", "x", "", ""}}, {{}, {}, {{"N", value}}}).size();
+    Settings in_use;
+    in_use.variables = {{"N", value}};
+    return left_of({{"env", "N", to, ""}, {"any", "x", "", ""}}, in_use).size();
   };
   CHECK(count("8 to 32", 8) == 1);
   CHECK(count("8 to 32", 33) == 2);
@@ -86,9 +98,45 @@ TEST_CASE("variables of the environment that hold a wanted value are left out") 
   CHECK(count("1 on Hopper", 1) == 1);
   CHECK(count("1 on Hopper", 8) == 2);
   CHECK(count("as many as fit", 8) == 2);
-  const Settings words{{"A=b"}, {}, {}};
+  Settings words;
+  words.words = {"A=b"};
   CHECK(left_of({{"env", "A", "b", ""}, {"any", "x", "", ""}}, words).size() == 1);
   CHECK(left_of({{"env", "A", "b", ""}}, words).size() == 1);  // nothing else to say
+}
+
+TEST_CASE("settings in use: flags with their values, and findings of which nothing is left") {
+  Settings in_use;
+  in_use.given = {{"megatron_lm", "--interval", "50"},
+                  {"megatron_lm", "--collect", ""},
+                  {"megatron_lm", "--modules", "mlp layernorm"}};
+  const auto left = [&](const std::string& set, const std::string& to) {
+    const auto actions = left_of({{"megatron_lm", set, to, ""}, {"any", "x", "", ""}}, in_use);
+    return actions.size() == 1 ? "" : actions[0].set + "|" + actions[0].to;
+  };
+  CHECK(left("--collect --interval", "50").empty());
+  CHECK(left("--collect --interval 50", "").empty());
+  CHECK(left("--collect --interval", "20") == "--interval|20");
+  CHECK(left("--interval 50 --other", "3") == "--other|3");
+  CHECK(left("--modules", "layernorm mlp").empty());
+  CHECK(left("--modules layernorm", "") == "--modules layernorm|");
+  CHECK(left("--collect", "if it is yours") == "--collect|if it is yours");
+  CHECK(left("--interval, --collect", "") == "--interval, --collect|");
+  const auto status = [&](const std::string& framework, std::vector<Action> actions) {
+    in_use.framework = framework;
+    std::vector<Finding> findings(1);
+    findings[0].status = FindingStatus::fires;
+    findings[0].actions = std::move(actions);
+    drop_settings_in_use(findings, in_use);
+    for (const Action& a : findings[0].actions) CHECK_FALSE(a.set.empty());
+    return findings[0].status;
+  };
+  const Action own = {"megatron_lm", "--collect", "", ""}, torch = {"pytorch", "gc", "", ""};
+  CHECK(status("megatron_lm", {own, torch}) == FindingStatus::no);
+  CHECK(status("pytorch", {own, torch}) == FindingStatus::fires);
+  CHECK(status("", {own, torch}) == FindingStatus::fires);
+  CHECK(status("", {own}) == FindingStatus::no);
+  CHECK(status("megatron_lm", {own, {"any", "x", "", ""}}) == FindingStatus::fires);
+  CHECK(status("megatron_lm", {torch}) == FindingStatus::fires);  // has nothing for it either way
 }
 
 TEST_CASE("spellings: versions by their numbers") {

@@ -42,7 +42,7 @@ TEST_CASE("known runs: the arithmetic of every row") {
 TEST_CASE("known models: keys of the configuration with values of their type, and complete") {
   for (const auto& [name, model] : known().models) {
     INFO(name);
-    RunConfig config{"test", "", {}, {}, {}};
+    RunConfig config{"test", "", {}, {}, {}, {}};
     add_missing(config, "model", name, "test");
     add_model_sizes(config, known());
     CHECK(config.notes.empty());

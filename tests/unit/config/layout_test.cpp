@@ -49,6 +49,17 @@ TEST_CASE("layout: the grids are folded, so the smallest job is a common multipl
   CHECK_FALSE(b.edp);
 }
 
+TEST_CASE("layout: recompute modules that this model accepts") {
+  const auto cheap = [](const std::string& yaml) { return cheap_recompute(config_of(yaml)); };
+  using Names = std::vector<std::string>;
+  CHECK(cheap("num_layers: 4\n") == Names{"layernorm", "mlp"});
+  CHECK(cheap("num_experts: 8\n") == Names{"layernorm", "moe_act"});
+  CHECK(cheap("num_experts: 8\nmoe_grouped_gemm: false\n") == Names{"layernorm"});
+  CHECK(cheap("num_experts: 8\nmulti_latent_attention: true\n") ==
+        Names{"layernorm", "moe_act", "mla_up_proj"});
+  CHECK(cheap("num_layers: 4\nfp8_format: hybrid\nfp8_recipe: delayed\n") == Names{"mlp"});
+}
+
 TEST_CASE("layout: expert tensor parallelism that is not given is that of attention") {
   const Layout a = layout("gpus: 64\ntp: 2\nep: 8\n");
   CHECK(a.etp == 2);

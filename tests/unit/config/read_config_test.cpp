@@ -228,6 +228,34 @@ TEST_CASE("values: types as people write them, words of other spellings, unknown
   CHECK(value(c, "tp") == "-");
 }
 
+TEST_CASE("torchtitan: -1 is what is left over, elsewhere no size is negative") {
+  const RunConfig c = read(
+      "[training]\nglobal_batch_size = -1\nseq_len = 8192\n[parallelism]\n"
+      "data_parallel_shard_degree = -1\n");
+  CHECK(value(c, "global_batch") == "-");
+  CHECK(value(c, "fsdp_shard_size") == "0");
+  CHECK(value(c, "seq_len") == "8192");
+  CHECK(refusal("[parallelism]\ntensor_parallel_degree = -1\n").find("found '-1'") !=
+        std::string::npos);
+}
+
+TEST_CASE("what only mentions settings, or is no text, is no run configuration") {
+  using namespace std::string_literals;
+  for (const std::string& text :
+       {"Use `--tensor-model-parallel-size` with care.\nThen --num-layers 32 as before.\n"s,
+        "| `--sequence-parallel` | on |\n| --num-layers 4 | layers |\n"s,
+        "see a.b=c and model.nothing.here=3\n"s})
+    CHECK_FALSE(refusal(text).empty());
+  for (const std::string& bytes :
+       {"SQLite format 3\0\x10\x00\x01\x01--num-layers 3"s, "x.py --num-layers 3 \xff\xfe\n"s,
+        "a\0b\x07\0--num-layers\0003"s})
+    CHECK(refusal(bytes).find("found binary data") != std::string::npos);
+  CHECK(value(read("# run\n--num-layers 4\n--bf16\n"), "num_layers") == "4");
+  CHECK(value(read("$LAUNCH pretrain.py --num-layers 4\n"), "num_layers") == "4");
+  CHECK(value(read("A=(\n  --num-layers 4\n)\nrun ${A[@]}\n"), "num_layers") == "4");
+  CHECK(value(read("FOO=1 torchrun x.py --num-layers 4\n"), "num_layers") == "4");
+}
+
 TEST_CASE("refused with place and reason") {
   CHECK(refusal("tp: two\n") ==
         "run: line 1: tp: expected a whole number from 1 to 32768, found 'two'; correct the file");

@@ -82,6 +82,40 @@ TEST_CASE("config facts: values, lists, derived columns") {
   CHECK(value(f, "fact_layout", "heads_fit") == "NULL");
 }
 
+TEST_CASE("config facts: settings as the frameworks write them") {
+  const FactDb f = facts_of(
+      "manual_gc: true\nmanual_gc_interval: 50\nfp8_format: hybrid\ngrad_reduce_in_fp32: false\n"
+      "recompute_modules: [mlp, layernorm]\noverlap_grad_reduce: false\n");
+  const auto given = [&](const std::string& name) {
+    auto row = f.db().prepare("SELECT value FROM fact_setting WHERE name = ?");
+    REQUIRE(row);
+    row->bind(1, std::string_view(name));
+    return row->step() ? std::string(row->text(0)) : "-";
+  };
+  CHECK(given("--manual-gc").empty());
+  CHECK(given("manual_gc") == "True");
+  CHECK(given("--manual-gc-interval") == "50");
+  CHECK(given("--fp8-format") == "hybrid");
+  CHECK(given("--recompute-modules") == "mlp layernorm");
+  CHECK(given("--grad-reduce-in-bf16").empty());                // the flag that says false
+  CHECK(given("--accumulate-allreduce-grads-in-fp32") == "-");  // would say true
+  CHECK(given("--overlap-grad-reduce") == "-");
+  CHECK(given("overlap_grad_reduce") == "False");
+}
+
+TEST_CASE("config facts: a size from outside the file leaves what hangs on it unknown") {
+  const FactDb f = facts_of(
+      "x.py --tensor-model-parallel-size $TP --num-experts 8 --expert-model-parallel-size 4 "
+      "--world-size 16 --num-attention-heads 8 --seq-length 4096\n");
+  for (const char* column :
+       {"attention_product", "attention_fits", "expert_product", "expert_fits", "min_gpus", "dp",
+        "edp", "heads_fit", "tokens_per_shard", "etp_used", "cp_suggested"}) {
+    INFO(column);
+    CHECK(value(f, "fact_layout", column) == "NULL");
+  }
+  CHECK(value(f, "fact_layout", "experts_fit") == "1");
+}
+
 TEST_CASE("config facts: stages, heads, memory") {
   const std::string model =
       "num_layers: 8\nhidden_size: 64\nattention_heads: 6\nkv_heads: 2\nvocab_size: 100\n"

@@ -183,6 +183,24 @@ TEST_CASE("facts: host, memory, configuration") {
   CHECK(value(*facts, "SELECT moe_token_dispatcher_type FROM fact_config") == "NULL");
 }
 
+TEST_CASE("facts: stages are those of the joined ranks, not the size of a communicator of sends") {
+  RunAnalysis run = made_run();
+  Communicator sends;
+  sends.kind = CommKind::pp;
+  sends.named = true;
+  sends.size = 2;
+  run.ranks[0].communicators.push_back(sends);
+  const auto stages = [&] {
+    const auto facts = write_facts(run, platforms());
+    REQUIRE(facts);
+    return value(*facts, "SELECT pp FROM fact_config");
+  };
+  CHECK(stages() == "NULL");
+  run.across.pipeline = PipelineShape{};
+  run.across.pipeline->stages = 4;
+  CHECK(stages() == "4");
+}
+
 TEST_CASE("facts: the dispatcher as the kernels show it") {
   RunAnalysis run = made_run();
   const auto dispatcher = [&] {

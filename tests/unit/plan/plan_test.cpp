@@ -127,7 +127,7 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
   const Plan a = sample("deepseek_v3_128k_h100.yaml");
   REQUIRE(a.memory);
   CHECK(a.memory->rank_totals.size() == 8);
-  CHECK(a.memory->capacity_bytes == 80'000'000'000);
+  CHECK(a.memory->capacity_bytes == 85'029'158'912);
   int64_t sum = 0;
   for (const MemoryPart& part : a.memory->parts) {
     sum += part.bytes;
@@ -164,6 +164,74 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
         std::string::npos);
   CHECK(plan_of("framework: pytorch\ngpus: 64\npp: 4\n").dry_run[0].find("for R in 0, 32, 48;") !=
         std::string::npos);
+}
+
+TEST_CASE("plan: a size that only the start of the job knows makes what hangs on it unknown") {
+  const std::string fixed = "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 ";
+  const Plan p = plan_of(fixed +
+                             "--num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 32000 "
+                             "--seq-length 4096 --world-size 8 --micro-batch-size 1 "
+                             "--tensor-model-parallel-size=$(nproc)\n",
+                         "run.sh");
+  CHECK_FALSE(p.min_gpus);
+  CHECK_FALSE(p.grids[0].product);
+  CHECK_FALSE(p.dp);
+  CHECK_FALSE(p.memory);
+  CHECK(errors(p) == 0);
+  const std::string text = rendered(p, "text");
+  CHECK(text.find("TP ? x CP 1 x PP 1: not known") != std::string::npos);
+  CHECK(text.find("memory estimate: needs tp (comes from outside the file)") != std::string::npos);
+  const auto json = nlohmann::json::parse(rendered(p, "json"));
+  CHECK(json["min_gpus"].is_null());
+  CHECK(json["grids"][0]["fits"].is_null());
+  CHECK(json["grids"][0]["sizes"]["TP"].is_null());
+  // --gpus and its like take the place of what the file does not know.
+  const Plan batch = plan_of(fixed + "--tensor-model-parallel-size 2 --micro-batch-size $MBS\n");
+  CHECK(batch.min_gpus == 2);
+  CHECK(batch_words(batch) == "micro-batch, global batch and DP not known");
+}
+
+TEST_CASE("plan: words that fit the numbers and the model") {
+  const Plan one = plan_of("tp: 2\ngpus: 1\nmicro_batch: 1\nglobal_batch: 8\n");
+  CHECK(grid_arithmetic(one.grids[0]) == "TP 2 x CP 1 x PP 1 = 2; 1 GPU is no multiple of it");
+  CHECK(result_words(one) == "1 setting that does not work, smallest job 2 GPUs");
+  CHECK(batch_words(one) == "DP not known");
+  const Plan dense = plan_of("tp: 1\nplatform: h100\n");
+  CHECK(dense.profile_first.find("expert") == std::string::npos);
+  CHECK(dense.profile_first.find("recompute") == std::string::npos);
+  const Plan moe = plan_of("num_experts: 8\nplatform: h100\nrecompute_granularity: full\n");
+  CHECK(moe.profile_first.find("expert exchange") != std::string::npos);
+  CHECK(moe.profile_first.find("recompute") != std::string::npos);
+  const Plan typo = plan_of("torchrun x.py --tensor-model-paralel-size 2 --num-layers 4\n", "x.sh");
+  CHECK(std::count(typo.notes.begin(), typo.notes.end(),
+                   "`--tensor-model-paralel-size` (x.sh: line 1) is no setting that is known: is "
+                   "`--tensor-model-parallel-size` meant?") == 1);
+}
+
+TEST_CASE("plan: what does not fit exceeds the GPU even at the lower end") {
+  const std::string model =
+      "model: llama3_70b\nframework: megatron_lm\nplatform: h100\nseq_len: 8192\nmicro_batch: 1\n"
+      "global_batch: 64\nbf16: true\nrecompute_granularity: full\nuse_distributed_optimizer: "
+      "true\n";
+  bool fits = false, may = false, never = false;
+  for (const char* layout :
+       {"tp: 8\npp: 8\ngpus: 64\n", "tp: 8\npp: 4\ngpus: 64\n", "tp: 8\npp: 2\ngpus: 32\n",
+        "tp: 8\npp: 2\ngpus: 16\n", "tp: 4\npp: 2\ngpus: 16\n", "tp: 4\npp: 4\ngpus: 16\n"}) {
+    const Plan p = plan_of(model + layout);
+    REQUIRE(p.memory);
+    const int64_t lo = p.memory->total_bytes - p.memory->uncertainty_bytes;
+    const int64_t hi = p.memory->total_bytes + p.memory->uncertainty_bytes;
+    const bool exceeds = find(p, "configuration/memory_exceeds") != nullptr;
+    const bool tight = find(p, "configuration/memory_tight") != nullptr;
+    CHECK(exceeds == (lo > *p.memory->capacity_bytes));
+    CHECK(tight == (hi > *p.memory->capacity_bytes && !exceeds));
+    never |= exceeds;
+    may |= tight;
+    fits |= !exceeds && !tight;
+  }
+  CHECK(fits);
+  CHECK(never);
+  (void)may;
 }
 
 TEST_CASE("plan: missing keys limit it and are notes") {

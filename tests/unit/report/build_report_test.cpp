@@ -146,7 +146,7 @@ TEST_CASE("findings in words") {
   const Report report = build(exchange_facts(), exchange_findings());
   REQUIRE(report.findings.size() == 3);
   const ReportFinding& first = report.findings[0];
-  CHECK(first.because == "ep exposed share 45.0 %, ep main op all_to_all");
+  CHECK(first.because == "exposed EP communication 45.0 %, mostly all to all");
   CHECK(first.gain == "at most 45.0 %");
   REQUIRE(first.actions.size() == 2);
   CHECK(first.actions[0].framework == "Megatron-LM");
@@ -158,7 +158,8 @@ TEST_CASE("findings in words") {
   CHECK(report.findings[1].instead_of == std::vector<std::string>{"Try the flex dispatcher"});
   CHECK(report.findings[2].missing_facts ==
         std::vector<std::string>{"fact_config.overlap_grad_reduce"});
-  CHECK(report.not_offered == std::vector<std::string>{"tp overlap (tp exposed share 0.0 %)"});
+  CHECK(report.not_offered ==
+        std::vector<std::string>{"tp overlap (exposed TP communication 0.0 %)"});
 }
 
 TEST_CASE("evidence names what its alias stands for and leaves out what says nothing") {
@@ -174,9 +175,8 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
                 {"100 * idle.share", "12.0", 12.0}};
   const Report report = build(exchange_facts(), {f});
   CHECK(report.findings[0].because ==
-        "idle graph launch share 12.0 %, attention count 3, recompute estimated no, mean kernel "
-        "4.8 us, peak reserved 512 "
-        "B, 100 * idle.share = 12.0");
+        "idle graph launch share 12.0 %, attention records per step 3, mean kernel 4.8 us, peak "
+        "reserved 512 B, 100 * idle.share = 12.0");
 }
 
 TEST_CASE("settings are written as one would type them") {

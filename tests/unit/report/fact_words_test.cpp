@@ -1,0 +1,46 @@
+#include "report/fact_words.h"
+
+#include "support/catch.h"
+
+namespace ws {
+namespace {
+
+std::string words(const std::string& expression, std::optional<double> number,
+                  const std::string& text = "", const std::string& clause = "") {
+  Finding f;
+  if (!clause.empty()) f.clauses.push_back({clause, true, {}});
+  return fact_words({expression, text, number}, f);
+}
+
+}  // namespace
+
+TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
+  CHECK(words("run.share_lo", 0.182) == "the loss takes at least 18.2 %");
+  CHECK(words("c.total_share", 0.25, "", "c.kind = 'dp'") == "DP communication in all 25.0 %");
+  CHECK(words("ep.exposed_share", 0.451, "", "ep.kind = 'ep'") ==
+        "exposed EP communication 45.1 %");
+  CHECK(words("p2p.exposed_share", 0.1, "", "p2p.kind = 'p2p'") ==
+        "exposed p2p communication 10.0 %");
+  CHECK(words("idle.share", 0.21, "", "idle.cause = 'gc'") == "idle gc share 21.0 %");
+  CHECK(words("idle.largest_ns", 147600000, "", "idle.cause = 'gc'") == "longest idle gc 147.6 ms");
+  CHECK(words("lay.dp", 1) == "DP 1");
+  CHECK(words("lay.etp_used", 2) == "ETP as taken 2");
+  CHECK(words("run.where_ranks", std::nullopt, "2, 3") == "ranks 2, 3");
+  CHECK(words("ep.main_op", std::nullopt, "all_to_all") == "mostly all to all");
+  CHECK(words("cfg.recompute_modules", std::nullopt, " mlp layernorm ") ==
+        "recompute modules mlp layernorm");
+  CHECK(words("cfg.overlap_grad_reduce", 1) == "overlap grad reduce yes");
+  CHECK(words("mem.capacity_bytes", 85029158912) == "GPU memory 79.2 GiB");
+}
+
+TEST_CASE("fact words: what is not known or says nothing is left out") {
+  CHECK(words("cfg.vpp", std::nullopt, "unknown").empty());
+  CHECK(words("run.framework", std::nullopt, "pytorch").empty());
+  CHECK(words("100 * run.share_lo", 12, "12.0") == "100 * run.share_lo = 12.0");
+  CHECK(visible_share({"run.share_lo", "", 0.2}) == true);
+  CHECK(visible_share({"run.share_lo", "", 0.0001}) == false);
+  CHECK_FALSE(visible_share({"host.kernels_per_step", "", 12}));
+  CHECK_FALSE(visible_share({"cfg.precision", "bf16", std::nullopt}));
+}
+
+}  // namespace ws
