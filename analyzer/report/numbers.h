@@ -11,8 +11,9 @@ namespace ws {
 
 // Splits `total` over the values in proportion, each rounded to the nearest as percent_text and
 // in_unit do. Where the parts do not sum to the total, those nearest to the other side give way,
-// one each, and those to `keep` or with nothing left last. A value of 0 stays 0; all 0 when the values sum to 0.
-// digit: what one of the total is worth, where the total is itself rounded; 0: the sum's share.
+// one each, and those to `keep` or with nothing left last. A value of 0 stays 0; all 0 when the
+// values sum to 0. digit: what one of the total is worth, where the total is itself rounded; 0: the
+// sum's share.
 std::vector<int64_t> rounded_parts(const std::vector<int64_t>& values, int64_t total,
                                    const std::vector<bool>& keep, int64_t digit = 0);
 
