@@ -41,7 +41,10 @@ def advice(report, framework):
     out = ["verdict: %s, %s" % (verdict["kind"], verdict["cause"])]
     number, seen = 0, set()
     for f in report["findings"]:
-        if f["status"] != "fires" or f["phase"] == "data":
+        if f["status"] != "fires":
+            continue
+        if f["phase"] == "data":
+            out += ["%s: %s" % (f["rule"], f["title"])] if f["rule"].startswith("configuration/") else []
             continue
         number += 1
         out.append("%d. [%s] %s: %s" % (number, f["phase"], f["rule"], f["title"]))
