@@ -97,22 +97,24 @@ void sort_by_id(RuleSet& set) {
 
 Result<RuleFolder> read_rule_folder(const std::string& folder) {
   const auto families = names_in(folder);
-  if (!families)
+  if (!families) {
     return Error{
         fmt::format("{}: expected a folder with rules, found none that can be listed; "
                     "check the name",
                     printable(folder))};
+  }
   RuleFolder out;
   std::vector<RulePath> paths;
   for (const std::string& family : *families) {
     std::error_code ec;
     if (fs::is_directory(folder + "/" + family, ec)) collect(folder, family, paths, out.problems);
   }
-  if (paths.empty() && out.problems.empty())
+  if (paths.empty() && out.problems.empty()) {
     return Error{
         fmt::format("{}: expected rules in <family>/<name>.json, found none; name the "
                     "folder that holds the families",
                     printable(folder))};
+  }
   if (paths.size() > kEntryLimit)
     return Error{fmt::format("{}: expected at most {} rules, found {}", printable(folder),
                              kEntryLimit, paths.size())};

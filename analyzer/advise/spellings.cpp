@@ -126,10 +126,12 @@ Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
   for (const auto& [name, column] : table.variables)
     if (const std::string value = config(column); !value.empty())
       out.variables.emplace_back(name, std::atoll(value.c_str()));
-  if (auto row = facts.db().prepare("SELECT framework, name, value FROM fact_setting"); row)
-    while (row->step())
+  if (auto row = facts.db().prepare("SELECT framework, name, value FROM fact_setting"); row) {
+    while (row->step()) {
       out.given.push_back(
           {std::string(row->text(0)), std::string(row->text(1)), std::string(row->text(2))});
+    }
+  }
   out.framework = config("framework");
   return out;
 }
@@ -213,7 +215,7 @@ void drop_given_flags(Action& a, const Settings& in_use) {
   if (a.set.find(',') != std::string::npos || a.set.find(';') != std::string::npos) return;
   std::string set;
   for (size_t i = 0; i < words.size();) {
-    const std::string flag = words[i++];
+    const std::string& flag = words[i++];
     std::string value;
     for (; i < words.size() && words[i].rfind("--", 0) != 0; ++i)
       value += (value.empty() ? "" : " ") + words[i];

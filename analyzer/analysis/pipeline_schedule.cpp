@@ -1,6 +1,6 @@
 // Stages are the ranks that matched pipeline transfers join. The outer stages have one neighbour:
 // per micro-batch one transfer in each direction, which a grouped send and receive does in one.
-// Tested by: replay_test.cpp
+// Tested by: pipeline_schedule_test.cpp
 #include "analysis/pipeline_schedule.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // bucket exist, a layer waits for its own parameters only; so of the traffic T of a step and a pass
 // of length L there stays exposed what comes last (first), T / buckets, or what the pass is too
 // short for. A pass is as long as the replay says with all other changes made, not as long as its
-// compute: traffic hides beside a host that launches as well. Tested by: replay_test.cpp
+// compute: traffic hides beside a host that launches as well. Tested by: what_if_overlap_test.cpp
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,76 +1,12 @@
 // The dependency graph and its what-ifs: the checks of the reference, one by one; then exactness.
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <random>
 
-#include "analysis/pipeline_schedule.h"
-#include "analysis/what_if.h"
-#include "analysis/what_if_changes.h"
 #include "support/catch.h"
-#include "support/scenario_trace.h"
+#include "unit/analysis/made_replay.h"
 
 using namespace ws;
 using namespace ws::test;
-
-namespace {
-
-ScenarioCall call(TimeNs s, TimeNs e, std::optional<uint32_t> corr = {}, int64_t tid = 1,
-                  const char* name = "cudaLaunchKernel") {
-  ScenarioCall c;
-  c.s = s, c.e = e, c.corr = corr, c.tid = tid, c.name = name;
-  return c;
-}
-ScenarioOp op(uint32_t id, TimeNs s, TimeNs e, int64_t stream = 7, const char* cls = "gemm",
-              const char* kind = "other", bool launched = true) {
-  ScenarioOp o;
-  o.id = id, o.s = s, o.e = e, o.stream = stream, o.cls = cls, o.kind = kind;
-  if (launched) o.corr = id;
-  return o;
-}
-
-struct Built {
-  std::vector<ReplayRank> ranks;
-  std::vector<Instance> instances;
-  std::vector<CommIdentity> communicators;
-  ReplayGraph graph(GraphOptions options = {}) {
-    return ReplayGraph(ranks, Offsets(ranks.size(), 0), instances, communicators, options);
-  }
-};
-
-// One rank per input. With several, the comm ops of all ranks meet in order.
-Built build(const std::vector<ScenarioInput>& inputs) {
-  Built out;
-  out.communicators.push_back({"c", true, 0});
-  for (uint32_t r = 0; r < inputs.size(); ++r) {
-    const ScenarioTrace t(inputs[r]);
-    Labels labels;
-    labels.ops = t.labels;
-    std::vector<uint32_t> record_of_op(t.trace.ops.size(), kNoRow);
-    uint32_t record = 0;
-    for (size_t i = 0; i < record_of_op.size(); ++i) {
-      if (labels.ops.cls[i] != OpClass::comm) continue;
-      if (out.instances.size() <= record) out.instances.push_back({});
-      out.instances[record].members.push_back({r, record});
-      record_of_op[i] = record++;
-    }
-    out.ranks.push_back(
-        make_replay_rank(t.trace, labels, Constants{}, {-1'000'000, 1'000'000'000}, record_of_op));
-    out.ranks.back().rank = static_cast<int32_t>(r);
-  }
-  return out;
-}
-
-TimeNs price(const ReplayGraph& g, bool keep, const std::function<void(Scenario&)>& change) {
-  Scenario s = g.recorded(keep);
-  change(s);
-  return g.makespan(g.run(s));
-}
-TimeNs baseline(const ReplayGraph& g) {
-  return price(g, true, [](Scenario&) {});
-}
-
-}  // namespace
 
 TEST_CASE("communication that blocks is worth its time, hidden communication nothing") {
   ScenarioInput one;
@@ -352,116 +288,6 @@ TEST_CASE("the largest member of an exchange decides what part of it is latency"
           (keep ? 170000 : 160000));
 }
 
-namespace {
-
-// A step: forward on thread 1, four layers of backward on thread 2 (100 us), then the traffic, then
-// the optimizer. Host far ahead; every op waits for the one before it.
-ScenarioInput step_with(const std::vector<ScenarioOp>& traffic) {
-  ScenarioInput in;
-  TimeNs t = 10000, host = 0;
-  uint32_t id = 0;
-  const auto add = [&](ScenarioOp o, TimeNs length, int64_t tid) {
-    o.id = id++, o.corr = static_cast<uint32_t>(o.id), o.s = t, o.e = t = t + length;
-    in.ops.push_back(o);
-    in.calls.push_back(call(host, host + 100, o.corr, tid));
-    host += 200;
-  };
-  const ScenarioOp gemm = op(0, 0, 0);
-  add(gemm, 50000, 1);
-  for (int layer = 0; layer < 4; ++layer) add(gemm, 25000, 2);
-  for (const ScenarioOp& o : traffic) add(o, o.e - o.s, 1);
-  add(gemm, 10000, 1);
-  return in;
-}
-ScenarioOp dp(TimeNs length) { return op(0, 0, length, 20, "comm", "dp"); }
-
-// What overlap leaves of 160 us of compute and the traffic; ranks alike.
-TimeNs overlapped(Built b, bool keep) {
-  for (ReplayRank& rank : b.ranks) {
-    rank.host_steps = {{0, 1000000}};
-    for (uint32_t i = 1; i < rank.ops.size(); ++i) rank.waits.push_back({i - 1, i});
-  }
-  const ReplayGraph g = b.graph();
-  // Without residuals the first op starts 5 us after its launch; a kernel gap of 1 us shows where
-  // an exchange hid.
-  const TimeNs first = keep ? 10000 : 5000;
-  return price(g, keep, [&](Scenario& s) { change::dp_overlapped(g, keep, s); }) - 160000 - first;
-}
-
-}  // namespace
-
-TEST_CASE("of overlapped gradients the last bucket stays, or what the backward pass can not hide") {
-  const ScenarioInput in = step_with({dp(40000)});
-  CHECK(overlapped(build({in, in}), true) == 10000 + 3000);  // one of four layers, a tenth of three
-  CHECK(overlapped(build({in, in}), false) == 1000);
-  const ScenarioInput longer = step_with({dp(200000)});
-  CHECK(overlapped(build({longer, longer}), true) == 200000 - 75000 + 7500);
-  CHECK(overlapped(build({longer, longer}), false) == 200000 - 100000);
-  const ScenarioInput buckets = step_with({dp(5000), dp(35000)});
-  CHECK(overlapped(build({buckets, buckets}), true) == 10000 + 3000);
-  // Alone it may all be waiting, which overlap does not end.
-  CHECK(overlapped(build({in}), true) == 40000);
-  CHECK(overlapped(build({in}), false) == 1000);
-}
-
-TEST_CASE(
-    "gradient buckets are not smaller than frameworks make them, and norms are no gradients") {
-  const ScenarioInput in = step_with({dp(40000), dp(2000)});
-  Built b = build({in, in});
-  for (ReplayRank& rank : b.ranks) {
-    rank.ops[5].bytes = 50 << 20;  // two buckets
-    rank.ops[6].bytes = 4;
-  }
-  CHECK(overlapped(b, true) == 20000 + 2000 + 2000);
-}
-
-TEST_CASE("a bucket that hides already gives nothing, the last one stays as far as it must") {
-  ScenarioInput in = step_with({dp(20000)});
-  ScenarioOp hidden = dp(20000);  // beside the second layer of the backward pass
-  hidden.id = 20, hidden.corr = 20, hidden.s = 85000, hidden.e = 105000;
-  in.ops.push_back(hidden);
-  in.calls.insert(in.calls.begin() + 3, call(520, 550, 20, 2));
-  Built b = build({in, in});
-  for (ReplayRank& rank : b.ranks) {
-    rank.host_steps = {{0, 1000000}};
-    std::vector<uint32_t> chain;  // all but the hidden one
-    for (uint32_t i = 0; i < rank.ops.size(); ++i)
-      if (rank.ops[i].begin_ns != 85000) chain.push_back(i);
-    for (size_t i = 1; i < chain.size(); ++i) rank.waits.push_back({chain[i - 1], chain[i]});
-  }
-  const ReplayGraph g = b.graph();
-  CHECK(baseline(g) == 190000);
-  // 40 us of traffic in four buckets: 10 us and a tenth of the others.
-  CHECK(price(g, true, [&](Scenario& s) { change::dp_overlapped(g, true, s); }) == 183000);
-}
-
-TEST_CASE("gradients of several micro-batches exist in the last backward pass") {
-  ScenarioInput in = step_with({dp(200000)});
-  in.calls[2].tid = 1;  // layers 2 to 4 of the backward pass: a forward pass, and two layers
-  CHECK(overlapped(build({in, in}), false) == 200000 - 50000);
-}
-
-TEST_CASE("calls that drain the device keep gradients from overlapping") {
-  ScenarioInput in = step_with({dp(40000)});
-  in.calls.insert(in.calls.begin() + 3, call(520, 550, {}, 2, "cudaFree"));
-  CHECK(overlapped(build({in, in}), true) == 40000);
-  CHECK(overlapped(build({in, in}), false) == 1000);
-}
-
-TEST_CASE("parameters are gathered beside the forward pass but for the first layer's") {
-  ScenarioInput in = step_with({dp(60000)});
-  Built b = build({in, in});
-  for (ReplayRank& rank : b.ranks) rank.ops[5].coll = CollectiveOp::all_gather;
-  CHECK(overlapped(b, true) == 60000);  // one layer in the forward pass: nothing to hide behind
-  CHECK(overlapped(b, false) == 10000);
-}
-
-TEST_CASE("where one thread launches everything, shares of the step stand for the passes") {
-  ScenarioInput in = step_with({dp(400000)});
-  for (ScenarioCall& c : in.calls) c.tid = 1;
-  CHECK(overlapped(build({in, in}), false) == 400000 - 160000 * 2 / 3);
-}
-
 TEST_CASE("balanced experts exchange what their sizes say") {
   ScenarioInput cold, hot;
   cold.calls = hot.calls = {call(0, 1, 1), call(1, 2, 2), call(2, 3, 3)};
@@ -497,66 +323,6 @@ TEST_CASE("a launch that waited for a full queue is short once the device keeps 
     CHECK(price(g, keep, all) >= 5000 + 8 * 1000);
     CHECK(price(g, keep, all) <= 5000 + 8 * 2000);
   }
-}
-
-TEST_CASE("stages and micro-batches of a pipeline") {
-  ScenarioInput in;
-  for (uint32_t i = 0; i < 4; ++i)
-    in.ops.push_back(op(i, 10000 * i, 10000 * i + 5000, 20, "comm", "pp", false));
-  Built b = build({in, in});
-  for (size_t r = 0; r < 2; ++r) {
-    b.ranks[r].host_steps = {{0, 1000000}};
-    for (size_t i = 0; i < 4; ++i)
-      b.ranks[r].ops[i].coll = (i < 2) == (r == 0) ? CollectiveOp::send : CollectiveOp::recv;
-  }
-  const auto schedule = pipeline_schedule(b.graph());
-  REQUIRE(schedule);
-  CHECK(schedule->stages == 2);
-  CHECK(schedule->micro_batches == 2);
-  CHECK(schedule->ideal_bubble() == Approx(0.5));
-  CHECK_FALSE(pipeline_schedule(build({in}).graph()));
-}
-
-TEST_CASE("what twice the micro-batches or chunks cost besides") {
-  ScenarioInput in;
-  const auto transfer = [](uint32_t id, TimeNs at) {
-    return op(id, at, at + 5000, 20, "comm", "pp", false);
-  };
-  const auto gemm = [](uint32_t id, TimeNs at) {
-    return op(id, at, at + 2000, 7, "gemm", "other", false);
-  };
-  in.ops = {transfer(0, 0), transfer(1, 10000), gemm(2, 20000),
-            gemm(3, 23000), transfer(4, 30000), transfer(5, 40000)};
-  in.calls = {call(0, 1000), call(3000, 4000), call(4000, 90000, {}, 1, "cudaStreamSynchronize")};
-  Built b = build({in, in});
-  for (ReplayRank& rank : b.ranks) {
-    rank.host_steps = {{0, 1000000}};
-    for (ReplayOp& o : rank.ops)
-      if (o.cls == OpClass::comm) o.bytes = 1 << 20;
-  }
-  const auto schedule = pipeline_schedule(b.graph());
-  REQUIRE(schedule);
-  CHECK(schedule->micro_batches == 2);
-  CHECK(schedule->transfer_ns == 5000);
-  CHECK(schedule->pass_ns == 1000);  // 4 us of compute, two passes of two micro-batches
-  CHECK(schedule->chunked_ns() == 16000);
-  // A gap between kernels, and half of the shortest transfer as latency, half of it at either end.
-  CHECK(schedule->repeated_ns == 1000 + 4 * 1250);
-  CHECK(schedule->host_ns == 4000);
-}
-
-TEST_CASE("half a bubble at the least is what fills and drains, less what either way costs") {
-  PipelineSchedule s;
-  s.stages = 3, s.micro_batches = 8;
-  const LossNs bubble{300, 400};
-  CHECK(least_of_half({}, bubble, 800, 1000) == Approx(0.15));
-  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.1));  // (3 - 1) / 8 of 800
-  s.repeated_ns = 20;
-  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.08));
-  s.transfer_ns = 12, s.pass_ns = 10;  // 16 more hand-overs
-  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.068));
-  s.host_ns = 480;
-  CHECK(least_of_half(s, bubble, 800, 1000) == Approx(0.04));
 }
 
 TEST_CASE("replay with nothing changed reproduces every event time") {
