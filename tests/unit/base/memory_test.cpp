@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <catch2/catch_test_macros.hpp>
 #include <thread>
+
+#include "support/catch.h"
 
 namespace {
 
