@@ -28,11 +28,11 @@ void call_twice_at_once(int spin) {
 
 TEST_CASE("freed memory is released by two threads that begin with it at once") {
   int failed = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-      call_twice_at_once(i % 400);
+      call_twice_at_once(i % 60);
       _exit(0);
     }
     int status = 0;
