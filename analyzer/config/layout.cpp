@@ -85,10 +85,11 @@ Layout layout_of(const RunConfig& config) {
   const int64_t expert = saturating_product(out.etp, out.ep);
   out.attention_product = saturating_product(attention, out.pp);
   out.expert_product = out.experts ? saturating_product(expert, out.pp) : out.pp;
-  if (out.attention_known && (out.expert_known || !out.experts))
+  if (out.attention_known && (out.expert_known || !out.experts)) {
     out.min_gpus = out.experts
                        ? saturating_product(out.pp, least_common_multiple(attention, expert))
                        : out.attention_product;
+  }
   if (out.attention_known) out.dp = whole_quotient(out.gpus, out.attention_product);
   if (!out.gpus) out.dp = integer(config, "dp");
   if (out.experts && out.expert_known) out.edp = whole_quotient(out.gpus, out.expert_product);

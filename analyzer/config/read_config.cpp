@@ -219,11 +219,12 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     out.default_framework("megatron_lm");
     return out.finish();
   }
-  if (!is_text(text))
+  if (!is_text(text)) {
     return Error{
         fmt::format("{}: expected a run configuration as text, found binary data; give the "
                     "file that starts the run",
                     source)};
+  }
   if (text.find('\0') != std::string_view::npos)
     return read_command(words_between_nuls(text), {}, source, "command line");
   if (is_bracket_bomb(text)) {
@@ -261,10 +262,11 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     return read_command(std::move(script->words), script->assignments, source,
                         "launch script or command line");
   }
-  if (text.size() > kTreeLimit)
+  if (text.size() > kTreeLimit) {
     return Error{fmt::format(
         "{}: expected at most {} bytes of YAML or JSON, found more; give the run's own settings",
         source, kTreeLimit)};
+  }
   return read_tree(text, source);
 }
 

@@ -177,10 +177,11 @@ std::optional<std::string> written_value(const WrittenKey& way, const ConfigValu
   if (!way.constant.empty())
     return shown == way.constant ? std::optional<std::string>("") : std::nullopt;
   const auto* flag = std::get_if<bool>(&value);
-  if (way.framework == "megatron_lm")
+  if (way.framework == "megatron_lm") {
     return flag == nullptr ? std::optional(shown)
            : *flag         ? std::optional<std::string>("")
                            : std::nullopt;
+  }
   if (flag != nullptr) return *flag ? "True" : "False";
   return std::holds_alternative<std::string>(value) ? '"' + shown + '"' : shown;
 }

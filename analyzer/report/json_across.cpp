@@ -7,7 +7,7 @@ Json across_json(const std::optional<ReportAcross>& across) {
   if (!across) return nullptr;
   const ReportAcross& a = *across;
   Json causes = Json::array();
-  for (const ReportLateCause& c : a.causes)
+  for (const ReportLateCause& c : a.causes) {
     causes.push_back({{"rank", c.rank},
                       {"category", c.category},
                       {"cause", c.cause},
@@ -15,6 +15,7 @@ Json across_json(const std::optional<ReportAcross>& across) {
                       {"share", c.share},
                       {"collectives", c.collectives},
                       {"steps", c.steps}});
+  }
   return {{"ranks", a.ranks},
           {"instances", a.instances},
           {"split", a.split},

@@ -123,6 +123,7 @@ std::vector<std::string> wrap_pieces(const std::vector<std::string>& pieces, siz
 std::vector<std::string> shorten_distinct(const std::vector<std::string>& cells, size_t width) {
   constexpr int kPasses = 4;  // one per place at which names that look alike differ
   std::vector<std::string> out;
+  out.reserve(cells.size());
   for (const std::string& c : cells) out.push_back(shorten_middle(c, width));
   for (int pass = 0; pass < kPasses; ++pass) {
     std::map<std::string, std::vector<size_t>> alike;

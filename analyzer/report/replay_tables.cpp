@@ -24,12 +24,13 @@ std::string time_range(int64_t lo_ns, int64_t hi_ns) {
 
 // What the ends of an interval assume, where more than rounding lies between them.
 std::string_view ends_of(std::string_view change) {
-  if (change == "bubble_halved")
+  if (change == "bubble_halved") {
     return "bubble_halved: by the formula of the schedule, for twice the micro-batches of half the "
            "size and for twice the chunks per stage; least: fill and drain alone, less what the "
            "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
            "stages "
            "wait for each other";
+  }
   if (change == "dp_overlapped")
     return "dp_overlapped: least: a bucket per layer, the last one exposed, compute a tenth slower "
            "beside the others; most: all that the pass is long enough for";
@@ -71,11 +72,12 @@ Table what_if_table(const Report& report, bool all) {
     t.rows.push_back({w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
                       time_range(w.step_lo_ns, w.step_hi_ns), next});
   }
-  if (const size_t left = report.what_if.size() - t.rows.size(); left > 0)
+  if (const size_t left = report.what_if.size() - t.rows.size(); left > 0) {
     t.remarks.push_back(t.rows.empty() ? fmt::format("all {} save less than 0.5 % (--all)", left)
                         : worth > t.rows.size()
                             ? fmt::format("and {} more (--all)", left)
                             : fmt::format("and {} more, which save less than 0.5 % (--all)", left));
+  }
   const ReportReplay& r = report.replay;
   if (report.what_if.empty() || !r.unexplained_share) return t;
   for (const auto& row : t.rows)
@@ -84,11 +86,12 @@ Table what_if_table(const Report& report, bool all) {
   t.remarks.push_back(fmt::format(
       "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
       r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
-  if (const double unsplit = unsplit_share(report); unsplit >= 0.001)
+  if (const double unsplit = unsplit_share(report); unsplit >= 0.001) {
     t.remarks.push_back(fmt::format(
         "communication whose peers were not recorded takes {} of the step: the least takes it for "
         "waiting, which stays, the most for transfer",
         percent_text(unsplit)));
+  }
   if (r.why_no_prices)
     t.remarks.push_back(
         fmt::format("the verdict goes by shares, not by these gains: {}", *r.why_no_prices));

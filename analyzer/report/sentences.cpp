@@ -151,10 +151,11 @@ std::optional<std::string> recorder_line(const Report& report) {
   if (!report.run.recorder) return std::nullopt;
   const ReportRecorder& r = *report.run.recorder;
   std::vector<std::string> parts;
-  if (r.slowdown_share)
+  if (r.slowdown_share) {
     parts.push_back(fmt::format("steps took {} while recorded and {} while not ({}{})",
                                 duration_text(*r.recorded_step_ns), duration_text(*r.bare_step_ns),
                                 *r.slowdown_share < 0 ? "" : "+", percent_text(*r.slowdown_share)));
+  }
   if (r.writer_share)
     parts.push_back(
         fmt::format("the recorder's thread used {} of a core", percent_text(*r.writer_share)));

@@ -244,6 +244,7 @@ void print_table(const Table& table, const Paint& paint, std::ostream& out) {
   for (size_t i = 0; i < count; ++i) {
     if (!table.columns[i].flexible) continue;
     std::vector<std::string> column;
+    column.reserve(cells.size());
     for (const auto& row : cells) column.push_back(row[i]);
     column = shorten_distinct(column, columns.widths[i]);
     for (size_t r = 0; r < cells.size(); ++r) cells[r][i] = column[r];
