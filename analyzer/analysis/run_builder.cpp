@@ -207,7 +207,7 @@ void merge_rank_notes(RunAnalysis& run) {
   for (const RankAnalysis& rank : run.ranks)
     for (const Note& n : rank.notes.all())
       if (of_a_step(n)) ranks[{n.code, n.detail}].push_back(rank.rank);
-  for (const RankAnalysis& rank : run.ranks)
+  for (const RankAnalysis& rank : run.ranks) {
     for (const Note& n : rank.notes.all()) {
       const auto same = of_a_step(n) ? ranks.find({n.code, n.detail}) : ranks.end();
       if (same == ranks.end() || run.ranks.size() == 1) {
@@ -217,6 +217,7 @@ void merge_rank_notes(RunAnalysis& run) {
                       ranks_words(same->second) + ": " + n.detail);
       }
     }
+  }
 }
 
 // recorded: usable ranks of the input, chosen or not.

@@ -46,10 +46,11 @@ WhatIf::WhatIf(const ReplayGraph& graph, const WhatIfContext& context)
     : graph_(graph), peers_(peer_times(graph, context.late_ranks)) {
   const std::vector<TimeNs> unchanged = graph_.run(graph_.recorded(true));
   recorded_step_ns_ = std::max(1.0, graph_.mean_step_ns(unchanged));
-  for (size_t i = 0; i < graph_.nodes().size(); ++i)
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     replay_error_ns_ =
         std::max({replay_error_ns_, std::abs(unchanged[2 * i] - graph_.nodes()[i].start_ns),
                   std::abs(unchanged[2 * i + 1] - graph_.nodes()[i].end_ns)});
+  }
   bare_step_ns_ = graph_.mean_step_ns(graph_.run(graph_.recorded(false)));
   for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
     const Node& n = graph_.nodes()[i];

@@ -52,8 +52,8 @@ class StepTraffic {
   bool hide(Traffic what, bool keep, const std::vector<uint32_t>& edge, Scenario& s) const;
 
  private:
-  TimeNs start(uint32_t row) const { return events_[2 * node(row)]; }
-  TimeNs end(uint32_t row) const { return events_[2 * node(row) + 1]; }
+  TimeNs start(uint32_t row) const { return events_[size_t{2} * node(row)]; }
+  TimeNs end(uint32_t row) const { return events_[size_t{2} * node(row) + 1]; }
   uint32_t node(uint32_t row) const { return g_.node_of_op(step_.rank, row); }
   uint32_t thread(uint32_t row) const { return rank_.calls[rank_.ops[row].call].thread; }
   void find_passes(int64_t micro_batches);
@@ -177,7 +177,7 @@ bool StepTraffic::hide(Traffic what, bool keep, const std::vector<uint32_t>& edg
     if (keep && unknown) continue;
     const auto stays = std::min(static_cast<double>(time), left);
     left -= stays;
-    time = static_cast<TimeNs>(stays + 0.5);
+    time = std::llround(stays);
   }
   return true;
 }

@@ -98,7 +98,9 @@ bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s) {
     }
   }
   bool any = false;
-  for (const auto& [key, layers] : groups) {
+  for (const auto& group : groups) {
+    const auto& key = group.first;
+    const std::vector<ExpertLayer>& layers = group.second;  // a lambda may not take a binding
     const bool grouped =
         std::any_of(layers.begin(), layers.end(), [](const ExpertLayer& l) { return l.grouped; });
     if (layers.size() < 2 || !grouped) continue;

@@ -22,12 +22,13 @@ void tell_selection(const Selection& selection, const std::vector<int32_t>& aske
       run.selection += fmt::format("{}{} {}", run.selection.empty() ? "" : ", ", name, value);
   };
   std::vector<int32_t> there, absent;
-  for (const int32_t rank : asked)
+  for (const int32_t rank : asked) {
     (std::any_of(run.ranks.begin(), run.ranks.end(),
                  [&](const RankAnalysis& r) { return r.rank == rank; })
          ? there
          : absent)
         .push_back(rank);
+  }
   add("step", selection.steps);
   add("rank", ranks_text(there));
   add("time", selection.time);

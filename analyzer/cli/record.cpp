@@ -106,10 +106,11 @@ Result<Variables> variables_of(const RecordOptions& o) {
     if (!steps || steps->first < 0)
       return Error{fmt::format("--steps: expected a range like 20:25, found `{}`", o.steps)};
     for (const auto& [name, given] :
-         {std::pair{"--delay", !o.delay.empty()}, {"--duration", !o.duration.empty()}})
+         {std::pair{"--delay", !o.delay.empty()}, {"--duration", !o.duration.empty()}}) {
       if (given)
         return Error{fmt::format(
             "--steps: expected no {} beside it, found both; leave one out: steps or time", name)};
+    }
   }
   return Variables{{"WALLSIGHT_TIER", o.tier},
                    {"WALLSIGHT_GRAPHS", o.graphs},

@@ -70,6 +70,22 @@ TEST_CASE("an end before zero is no end, unless the range began there too") {
   CHECK(t.notes.count(NoteCode::unfinished_range) == 1);
 }
 
+TEST_CASE("ranges and calls without a thread keep their time and are told") {
+  NsysFile file;
+  file.add(NsysCall{10, 20, "cudaLaunchKernel", 5});
+  file.add(NsysCall{30, 40, "cudaLaunchKernel", 6});
+  file.add(NsysRange{.begin_ns = 10, .end_ns = 90, .name = "of a thread"});
+  file.add(NsysRange{.begin_ns = 20, .end_ns = 80, .name = "of none"});
+  file.sql("UPDATE NVTX_EVENTS SET globalTid = NULL WHERE start = 20");
+  file.sql("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = 0 WHERE start = 30");
+  const Trace t = one_trace(file);
+  CHECK(t.notes.count(NoteCode::missing_thread) == 2);
+  CHECK(t.ranges.thread[range(t, "of a thread")] != kNoThread);
+  CHECK(t.ranges.thread[range(t, "of none")] == kNoThread);
+  CHECK(t.ranges.end_ns[range(t, "of none")] == 80);
+  CHECK(t.calls.size() == 2);
+}
+
 TEST_CASE("arguments are cut from PyTorch's range names, the sequence number is kept") {
   struct Row {
     std::string_view text, name;
