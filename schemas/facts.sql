@@ -20,7 +20,7 @@ CREATE TABLE fact_run (
   gpu TEXT,                         -- name of the GPU ("NVIDIA H100 80GB HBM3"); NULL: not recorded
   gpu_memory_bytes INTEGER,         -- capacity of one GPU
   platform TEXT,                    -- key of rules/platforms.json ("h100", "gb200", ...); NULL: unknown GPU
-  framework TEXT,                   -- one of: pytorch megatron_lm megatron_bridge; NULL: not told
+  framework TEXT,                   -- as names in the recording tell, Megatron Core as megatron_lm; one of: pytorch megatron_lm megatron_bridge; NULL: not told
   step_origin TEXT NOT NULL,        -- one of: user_range profiler_step named_range megatron_ranges optimizer_burst kernel_period whole
   step_window TEXT NOT NULL,        -- one of: device host whole
   step_count INTEGER NOT NULL,      -- complete steps of the rank with most; 0: none found

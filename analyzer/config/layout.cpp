@@ -166,7 +166,8 @@ RecomputeNames check_recompute_names(const RunConfig& config) {
 // source: Megatron-LM megatron/core/transformer/transformer_config.py
 std::vector<std::string> cheap_recompute(const RunConfig& config) {
   const bool experts = layout_of(config).experts;
-  const bool delayed = text(config, "fp8_recipe") == "delayed" && text(config, "fp8_format");
+  const bool delayed =
+      text(config, "fp8_format") && text(config, "fp8_recipe").value_or("delayed") == "delayed";
   const bool grouped = boolean(config, "moe_grouped_gemm") != false;
   std::vector<std::string> out;
   if (!delayed) out.emplace_back("layernorm");

@@ -49,7 +49,7 @@ std::string sharding_of(const RunConfig& config, bool pytorch) {
   if (const auto given = text(config, "fsdp_sharding")) return *given;
   const bool fsdp = boolean(config, "megatron_fsdp") == true ||
                     boolean(config, "fsdp_reshard_after_forward").has_value() ||
-                    integer(config, "fsdp_shard_size").value_or(1) > 1;
+                    integer(config, "fsdp_shard_size").value_or(1) != 1;
   if (fsdp) return "optim_grads_params";
   return boolean(config, "use_distributed_optimizer").value_or(!pytorch) ? "optim" : "no_shard";
 }
@@ -85,8 +85,11 @@ StateBytes state_bytes(const RunConfig& config, const Layout& layout,
   const std::string sharding = sharding_of(config, pytorch);
   const double dp = d(layout.dp.value_or(1)) * d(layout.cp), edp = d(layout.edp.value_or(1));
   const double asked = d(integer(config, "fsdp_shard_size").value_or(0));
-  const double shard = asked > 0 ? std::min(asked, dp) : dp;
-  const double expert_shard = asked > 0 ? std::min(asked, edp) : edp;
+  const double replicas = d(integer(config, "fsdp_replicas").value_or(1));
+  const auto shard_of = [&](double ranks) {
+    return asked > 0 ? std::min(asked, ranks) : std::max(1.0, ranks / replicas);
+  };
+  const double shard = shard_of(dp), expert_shard = shard_of(edp);
   if (sharding != "no_shard") {
     out.dense_shard = shard;
     out.expert_shard = expert_shard;

@@ -248,7 +248,10 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     ConfigBuilder out(source, "torchtitan TOML", Twice::last_wins);
     read_settings(text, out);
     out.default_framework("pytorch");
-    return out.finish();
+    auto config = out.finish();
+    // source: torchtitan config (data_parallel_shard_degree = -1: FSDP over all that is left)
+    if (config) add_missing(*config, "fsdp_shard_size", int64_t{0}, "default of torchtitan");
+    return config;
   }
   if (first != '{' && (has_known_flags(text) || has_overrides(text))) {
     auto script = shell_words(text, source);

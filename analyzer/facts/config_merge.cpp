@@ -24,10 +24,10 @@ bool narrow(const std::string& precision) {
 }
 
 // Kernel names tell FP8 apart from BF16, not its scaling; a run in FP8 keeps some BF16 GEMMs, and
-// one in BF16 some in FP32.
+// one in BF16 some in FP32. TF32 is how FP32 is multiplied.
 bool precision_agrees(const std::string& asked, const std::string& seen) {
   if (asked == seen || seen == "mixed") return true;
-  return narrow(asked) && narrow(seen);
+  return (narrow(asked) && narrow(seen)) || (asked == "fp32" && seen == "tf32");
 }
 
 class Merger {

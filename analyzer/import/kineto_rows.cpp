@@ -5,6 +5,7 @@
 #include "import/kineto_rows.h"
 
 #include "base/memory.h"
+#include "import/framework.h"
 #include "import/kineto_text.h"
 
 namespace ws::kineto {
@@ -276,7 +277,6 @@ Trace Rows::finish(const Header& header) {
   Trace& t = builder_.trace;
   t.groups = header.groups;
   t.host_name = header.host_name;
-  t.framework = pytorch_ || header.schema ? "pytorch" : "";
   t.tick_ns = (device_work ? finer_device_ : finer_host_) ? 1 : 1000;
   if (t.tick_ns > 1) notes().add(NoteCode::microsecond_clock);
   if (accelerator_rows_ > 0) {
@@ -286,6 +286,8 @@ Trace Rows::finish(const Header& header) {
   }
   const TimeNs base = header.base_ns.value_or(0);
   Trace out = builder_.seal();
+  out.framework = framework_of(out);
+  if (out.framework.empty() && (pytorch_ || header.schema)) out.framework = "pytorch";
   // Times since 1970 need no base, whatever the file says.
   constexpr TimeNs kYear2001Ns = 1'000'000'000'000'000'000;
   out.clock_base_ns = out.capture.begin_ns >= kYear2001Ns || base < 0 ? 0 : base;

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "import/framework.h"
 #include "import/nsys_file.h"
 #include "import/nsys_info.h"
 #include "import/nsys_ranges.h"
@@ -107,16 +108,6 @@ void set_devices(Trace& trace, const Info& info) {
     trace.devices[d] = find_device(info, pids[d], trace.devices[d].ordinal);
 }
 
-// Names that only PyTorch gives.
-std::string_view framework_of(const StringPool& strings) {
-  for (uint32_t i = 0; i < strings.size(); ++i) {
-    const std::string_view s = strings[StringId{i}];
-    if (s.substr(0, 6) == "aten::" || s.find("at::native::") != std::string_view::npos)
-      return "pytorch";
-  }
-  return {};
-}
-
 struct Setting {  // what all traces of a file share
   const File& file;
   const Info& info;
@@ -145,7 +136,7 @@ Trace finish(ProcessKey key, Rank& rank, const std::set<ProcessKey>& members, Se
   trace.path = all.file.path();
   trace.format = kNsysImporter.name;
   trace.tool_version = all.info.tool_version;
-  trace.framework = framework_of(trace.strings);
+  trace.framework = framework_of(trace);
   trace.clock_base_ns = all.info.clock_base_ns;
   // Some exports carry times since the epoch already.
   constexpr TimeNs kSessionsAreShorterNs = TimeNs{1} << 59;  // 18 years

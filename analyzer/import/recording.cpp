@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "import/framework.h"
 #include "import/recording_frames.h"
 #include "import/recording_rows.h"
 #include "import/recording_segments.h"
@@ -163,11 +164,7 @@ void set_identity(const File& file, TimeNs tool_ns, const std::string& path, Tra
   trace.recorder.tool_ns = std::min(tool_ns, kLongest);
   trace.recorder.bare_step_ns = median_of(file.bare_steps);
   trace.recorder.recorded_step_ns = median_of(file.recorded_steps);
-  for (uint32_t i = 0; i < trace.strings.size() && trace.framework.empty(); ++i) {
-    const std::string_view s = trace.strings[StringId{i}];
-    if (s.substr(0, 6) == "aten::" || s.find("at::native::") != std::string_view::npos)
-      trace.framework = "pytorch";
-  }
+  trace.framework = framework_of(trace);
 }
 
 Trace finish(const File& file, Rows& rows, const std::string& path) {

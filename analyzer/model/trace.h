@@ -153,7 +153,7 @@ struct Trace {
   std::string path;          // of the source file as given; reports print the base name
   std::string format;        // "nsys-sqlite", "kineto-json", "wallsight-recording"
   std::string tool_version;  // "2025.3.1 (schema 3.20.2)", "torch profiler schema 1", ...
-  std::string framework;     // "pytorch" when the records show it, else ""
+  std::string framework;     // as far as names tell: framework_of
   // Recorded environment variables that advice speaks of (NCCL_*, PYTORCH_CUDA_ALLOC_CONF, ...),
   // sorted by name; never paths, addresses or anything else of the environment.
   std::vector<std::pair<std::string, std::string>> settings;

@@ -155,6 +155,9 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
       // Sharded inside four GPUs, replicated across.
       {"mixed_precision: bf16\nfsdp_shard_size: 4\n", all + 3 * 2 * layer, all, 2 * all},
       {"mixed_precision: bf16\nfsdp_shard_size: 64\n", all / 2 + 3 * 2 * layer, all / 2, all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 0\n", all / 2 + 3 * 2 * layer, all / 2, all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 0\nfsdp_replicas: 2\n", all + 3 * 2 * layer, all,
+       2 * all},
       {"mixed_precision: bf16\nfsdp_shard_size: 1\nddp_gradient_as_bucket_view: true\n", 6 * all,
        4 * all, 8 * all},
       {"mixed_precision: bf16\nfsdp_sharding: optim_grads\nddp_gradient_as_bucket_view: true\n",

@@ -199,6 +199,8 @@ TEST_CASE("torchtitan TOML, a model card, the native form in JSON") {
   CHECK(value(c, "micro_batch") == "2");
   CHECK(value(c, "tp") == "4");
   CHECK(value(c, "torch_compile") == "true");
+  CHECK(value(c, "fsdp_shard_size") == "0");  // not given: FSDP over all of data parallel
+  CHECK(value(read("[parallelism]\ndata_parallel_shard_degree = 1\n"), "fsdp_shard_size") == "1");
   const RunConfig card = read(
       R"({"num_hidden_layers": 61, "hidden_size": 7168, "n_routed_experts": 256, "first_k_dense_replace": 3, "tie_word_embeddings": false})");
   CHECK(value(card, "num_layers") == "61");

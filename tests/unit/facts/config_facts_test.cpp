@@ -174,6 +174,11 @@ TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contrad
   CHECK(merged({{"precision", std::string("mxfp8")}}, {{"precision", std::string("fp8")}})
             .contradictions.empty());
   CHECK(word(merged({}, {{"precision", std::string("tf32")}}).row, "precision") == "tf32");
+  const auto tf32 =
+      merged({{"precision", std::string("fp32")}}, {{"precision", std::string("tf32")}});
+  CHECK(tf32.contradictions.empty());  // how FP32 is multiplied
+  CHECK(word(merged({{"precision", std::string("fp32")}}, {{"precision", std::string("bf16")}}).row,
+             "precision_asked") == "fp32");
   const ConfigMerge gather = merged({{"moe_token_dispatcher_type", std::string("alltoall")}},
                                     {{"moe_token_dispatcher_type", std::string("allgather")}});
   CHECK(word(gather.row, "moe_token_dispatcher_type") == "alltoall");

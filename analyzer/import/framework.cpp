@@ -1,0 +1,57 @@
+// Tested by: framework_test.cpp
+#include "import/framework.h"
+
+#include <algorithm>
+
+namespace ws {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Python frames, NVTX ranges of modules and autograd functions.
+// source: Megatron-LM megatron/core/utils.py (nvtx_range_push), tensor_parallel/layers.py,
+// tensor_parallel/mappings.py, tensor_parallel/cross_entropy.py
+bool is_megatron(std::string_view s) {
+  constexpr std::string_view kFunctions[] = {"LinearWithGradAccumulationAndAsyncCommunication",
+                                             "_VocabParallelCrossEntropy",
+                                             "_CopyToModelParallelRegion",
+                                             "_ReduceFromModelParallelRegion",
+                                             "_GatherFromSequenceParallelRegion",
+                                             "_ReduceScatterToSequenceParallelRegion"};
+  return has(s, "megatron/core/") || has(s, "megatron.core.") || has(s, "megatron/training/") ||
+         has(s, "megatron.training.") ||
+         std::any_of(std::begin(kFunctions), std::end(kFunctions), [&](std::string_view f) {
+           return s.substr(0, f.size()) == f;  // and its Backward
+         });
+}
+
+bool is_bridge(std::string_view s) {
+  return has(s, "megatron/bridge/") || has(s, "megatron.bridge.");
+}
+
+bool is_pytorch(std::string_view s) { return s.substr(0, 6) == "aten::" || has(s, "at::native::"); }
+
+// source: Megatron-LM megatron/core/parallel_state.py (group_desc)
+bool is_megatron_group(std::string_view description) {
+  return has(description, "DATA_PARALLEL_GROUP") || has(description, "MODEL_PARALLEL_GROUP");
+}
+
+}  // namespace
+
+std::string_view framework_of(const Trace& trace) {
+  bool megatron = std::any_of(trace.groups.begin(), trace.groups.end(), [](const GroupConfig& g) {
+    return is_megatron_group(g.description);
+  });
+  bool pytorch = false;
+  for (uint32_t i = 0; i < trace.strings.size(); ++i) {
+    const std::string_view s = trace.strings[StringId{i}];
+    if (is_bridge(s)) return "megatron_bridge";
+    megatron = megatron || is_megatron(s);
+    pytorch = pytorch || is_pytorch(s);
+  }
+  return megatron ? "megatron_lm" : pytorch ? "pytorch" : "";
+}
+
+}  // namespace ws
