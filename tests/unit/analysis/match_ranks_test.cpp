@@ -76,7 +76,7 @@ TEST_CASE("idle at a stage's edge is bubble while a stage of the same replica co
     device.comms.stage_steps.resize(1);
     device.comms.stage_steps[0].pipeline = {4'000, 5'000};
     device.comms.stage_steps[0].compute =
-        p < 2 ? Interval{p == 0 ? 0 : 5'000, p == 0 ? 5'000 : 10'000} : Interval{7'000, 9'000};
+        p < 2 ? Interval{p == 0 ? 0 : 5'000, p == 0 ? 5'000 : 10'000} : Interval{7'000, 9'900};
     if (p == 0) device.comms.edge_idle = {{0, {5'000, 6'000}, false}, {0, {9'500, 12'000}, true}};
     if (p == 1) device.comms.edge_idle = {{0, {0, 4'000}, false}, {0, {9'000, 10'000}, true}};
     cross.participants.push_back({p, 0});
