@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -54,7 +54,8 @@ CREATE TABLE fact_run (
   opaque_share REAL NOT NULL DEFAULT 0, -- inside CUDA graphs that were recorded as a whole
   linked_share REAL,                -- device records of the steps whose launch call is known; NULL: no device record
   other_accelerator INTEGER NOT NULL DEFAULT 0, -- 1: device records of an accelerator that is no GPU were seen and not read
-  stage_max_over_mean REAL          -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
+  stage_max_over_mean REAL,         -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
+  file_cut_off INTEGER NOT NULL DEFAULT 0 -- 1: a file ends in the middle: records of any step may stand behind the cut
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

@@ -42,6 +42,7 @@ void use_what_if(const Rule& rule, const std::map<std::string, Saved>& saved, Fi
   finding.gain_hi_share = hi;
   finding.gain_lo_share = std::clamp(what_if.lo * it->second.lo, 0.0, hi);
   finding.gain_basis = "what_if";
+  finding.from_what_if = Finding::FromWhatIf{what_if.id, what_if.lo, what_if.hi};
 }
 
 bool is_recorded(const FactDb& facts) {

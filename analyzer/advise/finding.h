@@ -37,6 +37,11 @@ struct Finding {
   std::vector<EvidenceValue> evidence;
   std::optional<double> gain_lo_share, gain_hi_share;
   std::string gain_basis;  // ceiling estimate what_if published
+  struct FromWhatIf {
+    std::string id;         // the row of fact_what_if
+    double lo = 1, hi = 1;  // how much of its ends the advice reaches
+  };
+  std::optional<FromWhatIf> from_what_if;  // of basis what_if
   std::vector<Action> actions;
   std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;

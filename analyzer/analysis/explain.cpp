@@ -155,8 +155,12 @@ void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   }
   const LossRow& host = at(verdict.losses, LossGroup::host);
   if (verdict.kind == VerdictKind::mixed && *verdict.loss != LossGroup::host &&
-      verdict.also != LossGroup::host && host.lo_share >= 0.10)
+      verdict.also != LossGroup::host && host.lo_share >= 0.10) {
+    RunVerdict third = verdict;
+    third.loss = LossGroup::host;
+    say(why_cause(host.cause, ranks, means, third));
     say(group_sentence(LossGroup::host, means, verdict, ranks));
+  }
   explain_across(across, ranks, means, verdict);
   explain_not_blocking(means, verdict);
   if (exposed_communication(means.mean) > 0 && evidence.parallel_job)

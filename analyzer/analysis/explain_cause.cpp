@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "analysis/causes.h"
 #include "analysis/counted_steps.h"
@@ -43,10 +44,15 @@ std::string launch_bound(const View& v) {
   if (c.launch_spacing_ns == 0)
     return fmt::format("{} launches per step: the GPU is idle {} of the step waiting for launches",
                        number(c.launches), v.share(idle_of(v.p)));
+  // So many to a step are this far apart in the mean; some follow each other at once.
+  const auto mean =
+      static_cast<TimeNs>(static_cast<double>(v.step_ns()) / std::max(1.0, c.launches));
+  const bool alike = std::abs(mean - c.launch_spacing_ns) * 50 <= mean;
   return fmt::format(
-      "{} launches per step, one every {}, kernels of {}: the GPU is idle {} of the step",
-      number(c.launches), duration(c.launch_spacing_ns), duration(c.mean_kernel_ns),
-      v.share(idle_of(v.p)));
+      "{} launches per step, one every {}{}, kernels of {}: the GPU is idle {} of the step",
+      number(c.launches), duration(mean),
+      alike ? "" : fmt::format(" (median distance {})", duration(c.launch_spacing_ns)),
+      duration(c.mean_kernel_ns), v.share(idle_of(v.p)));
 }
 
 std::string host_sync(const View& v) {
@@ -250,10 +256,19 @@ std::string unknown_host(const View& v) {
   const TimeNs jit = v.p[Leaf::idle_jit];
   const TimeNs copies = v.p[Leaf::copy_h2d] + v.p[Leaf::copy_d2h];
   if (v.device.counts.kernels == 0 && 2 * copies > v.step_ns()) {
-    return fmt::format(
+    const TimeNs to_device = v.device.memory.h2d_ns, to_host = v.device.memory.d2h_ns;
+    std::string out = fmt::format(
         "copies between host and GPU take {} a step ({}) and no kernel runs: nothing shows what "
         "they are for",
         duration(copies), v.share(copies));
+    if (to_device > 0 && to_host > 0)
+      out += fmt::format("; to the device {}, to the host {}{}", duration(to_device),
+                         duration(to_host),
+                         (to_device + to_host) * 100 > copies * 101
+                             ? ": both at once in part, which the table counts for the copy that "
+                               "ends first"
+                             : "");
+    return out;
   }
   std::string out;
   if (jit * 100 >= v.step_ns())

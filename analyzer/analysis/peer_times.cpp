@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/expert_layers.h"
 #include "analysis/median.h"
 
 namespace ws {
@@ -166,6 +167,38 @@ bool above(double factor, TimeNs own_ns, TimeNs peers_ns) {
   return static_cast<double>(own_ns) > factor * static_cast<double>(peers_ns);
 }
 
+// The tokens of a hot expert have to be computed somewhere, so what its rank computes more than the
+// others there is no slowness that could be mended: those ops shrink by as much as the rank takes
+// longer for everything else.
+void leave_tokens(const ReplayGraph& g, const std::vector<bool>& late,
+                  std::vector<PeerTime>& times) {
+  std::vector<bool> of_expert(g.nodes().size(), false);
+  for (size_t r = 0; r < g.ranks().size(); ++r) {
+    if (!late[r]) continue;
+    for (const ExpertLayer& layer : expert_layers(g, r))
+      for (uint32_t node : layer.compute) of_expert[node] = layer.grouped;
+  }
+  struct Taken {
+    double own_ns = 0, peers_ns = 0;
+  };
+  std::vector<Taken> taken(g.ranks().size());
+  for (const PeerTime& t : times) {
+    const Node& n = g.nodes()[t.node];
+    if (n.kind != NodeKind::op || of_expert[t.node]) continue;
+    taken[n.rank].own_ns += static_cast<double>(n.duration_ns);
+    taken[n.rank].peers_ns += static_cast<double>(t.duration_ns);
+  }
+  for (PeerTime& t : times) {
+    const Node& n = g.nodes()[t.node];
+    const Taken& all = taken[n.rank];
+    if (!of_expert[t.node] || all.peers_ns <= 0) continue;
+    const double slower = all.own_ns / all.peers_ns;
+    t.duration_ns = slower <= kSlow
+                        ? n.duration_ns
+                        : static_cast<TimeNs>(static_cast<double>(n.duration_ns) / slower);
+  }
+}
+
 // Pauses stand out one by one; what is left tells whether a rank is slower throughout.
 void mark_slow(const ReplayGraph& g, std::vector<PeerTime>& times) {
   struct Taken {  // by a rank and its peers, for all of a name
@@ -215,6 +248,7 @@ std::vector<PeerTime> peer_times(const ReplayGraph& g, const std::vector<uint32_
       }
     }
   }
+  leave_tokens(g, is_late, out);
   mark_slow(g, out);
   return out;
 }

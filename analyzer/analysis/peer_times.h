@@ -15,7 +15,8 @@ struct PeerTime {
 };
 
 // late: rows of the graph's ranks. Matched by step, name and occurrence in host order (ALGORITHMS
-// 6): names alone would mix sizes.
+// 6): names alone would mix sizes. What experts compute goes by how much slower the rank is
+// besides.
 std::vector<PeerTime> peer_times(const ReplayGraph& graph, const std::vector<uint32_t>& late);
 
 }  // namespace ws

@@ -11,6 +11,13 @@
 namespace ws {
 namespace {
 
+bool is_cut_off(const RankAnalysis& rank) { return rank.notes.count(NoteCode::truncated_file) > 0; }
+
+std::string how_to_get_the_file() {
+  return "the whole file: copy or export it again, or record again and let the profiler finish "
+         "writing";
+}
+
 bool steady(const Step& step) { return step.complete && step.steady; }
 
 bool has_collectives(const RankAnalysis& rank) {
@@ -128,12 +135,12 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
   for (const RankAnalysis& rank : ranks) {
     ambiguous |= rank.notes.count(NoteCode::ambiguous_correlation) > 0;
     // Events stand in the file in no order of time, so a cut takes some out of every step.
-    if (rank.notes.count(NoteCode::truncated_file) > 0) {
+    if (is_cut_off(rank)) {
       return NotEnough{
           Cause::records_lost,
           "the file is cut off: events stand in it in no order of time, so that records "
           "may be missing in any step",
-          "the whole file: copy or export it again, or record fewer steps"};
+          how_to_get_the_file()};
     }
     for (const DeviceAnalysis& device : rank.devices) {
       ops += device.evidence.step_ops;
@@ -238,6 +245,11 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
                          "are not read",
                          "the same training on a CUDA or ROCm GPU, with torch.profiler or nsys"};
       }
+    }
+    if (std::any_of(ranks.begin(), ranks.end(), is_cut_off)) {
+      return NotEnough{Cause::records_lost,
+                       "the file is cut off, and no GPU activity stands before the cut",
+                       how_to_get_the_file()};
     }
     return NotEnough{Cause::no_gpu_events,
                      "no GPU activity was recorded: the GPU side of the run is unknown",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/expert_layers.h"
 #include "analysis/what_if_changes.h"
 
 namespace ws::change {
@@ -27,46 +28,6 @@ bool straggler_fixed(const ReplayGraph& g, const std::vector<PeerTime>& peers, b
 }
 
 namespace {
-
-struct ExpertLayer {
-  uint32_t dispatch = 0, combine = 0;  // nodes of the two exchanges
-  std::vector<uint32_t> compute;       // nodes between them, in launch order
-  bool grouped = false;
-};
-
-std::vector<ExpertLayer> expert_layers(const ReplayGraph& g, size_t rank_row) {
-  const ReplayRank& rank = g.ranks()[rank_row];
-  std::vector<uint32_t> rows;
-  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
-    const ReplayOp& o = rank.ops[i];
-    if (o.order_ns >= 0 &&
-        (is_compute(o.cls) || (o.cls == OpClass::comm && o.kind == CommKind::ep)))
-      rows.push_back(i);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-    return rank.ops[a].order_ns < rank.ops[b].order_ns;
-  });
-  std::vector<ExpertLayer> out;
-  ExpertLayer open;
-  bool any = false;
-  for (uint32_t i : rows) {
-    const ReplayOp& o = rank.ops[i];
-    const uint32_t node = g.node_of_op(rank_row, i);
-    if (o.cls == OpClass::comm) {
-      if (any) {
-        open.combine = node;
-        out.push_back(std::move(open));
-      }
-      open = {};
-      open.dispatch = node;
-      any = true;
-    } else if (any) {
-      open.compute.push_back(node);
-      open.grouped = open.grouped || (o.flags & kFlagGrouped) != 0;
-    }
-  }
-  return out;
-}
 
 // Of what the members of one exchange send or receive; 1 where that was not recorded.
 double mean_over_most_bytes(const ReplayGraph& g, const std::vector<ExpertLayer>& layers,
@@ -110,7 +71,7 @@ bool experts_balanced(const ReplayGraph& g, bool keep, Scenario& s) {
     for (size_t j = 0; j < key.second; ++j) {
       TimeNs sum = 0;
       for (size_t l = 0; l < layers.size(); ++l) {
-        const TimeNs d = g.nodes()[layers[l].compute[j]].duration_ns;
+        const TimeNs d = s.duration_ns[layers[l].compute[j]];  // other changes first
         sum += d;
         total[l] += d;
       }

@@ -87,10 +87,9 @@ std::optional<std::string> joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-bool other_accelerator(const RunAnalysis& run) {
-  return std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankAnalysis& rank) {
-    return rank.notes.count(NoteCode::other_accelerator) > 0;
-  });
+bool noted(const RunAnalysis& run, NoteCode code) {
+  return std::any_of(run.ranks.begin(), run.ranks.end(),
+                     [&](const RankAnalysis& rank) { return rank.notes.count(code) > 0; });
 }
 
 std::optional<int32_t> critical_rank(const RunMeans& means) {
@@ -187,9 +186,10 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             share(Leaf::idle_unknown, Leaf::idle_unknown), known(devices, e.profiler_share),
             v.latent_memory_wall, devices ? ratio(means.not_blocking_ns, step) : 0.0,
             devices ? ratio(means.opaque_ns, step) : 0.0, known(devices, e.linked_share),
-            other_accelerator(in.run),
+            noted(in.run, NoteCode::other_accelerator),
             in.run.across.pipeline ? std::optional(in.run.across.pipeline->stage_max_over_mean)
-                                   : std::nullopt);
+                                   : std::nullopt,
+            noted(in.run, NoteCode::truncated_file));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

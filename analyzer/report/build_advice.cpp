@@ -29,12 +29,22 @@ std::string because_words(const Finding& f) {
   return out;
 }
 
+// Where the gain comes from: a row of the table of changes, all of it or a part.
+std::string what_if_words(const Finding::FromWhatIf& from) {
+  const std::string part = from.lo < 1 || from.hi < 1
+                               ? fmt::format(", {:g} to {:g} of {}", from.lo, from.hi, from.id)
+                               : "";
+  return part + (from.id == "bubble_halved" ? ", by formula" : ", re-simulated");
+}
+
 std::string gain_words(const Finding& f) {
   if (!f.gain_hi_share || *f.gain_hi_share < 0.0005) return "";
   const double hi = *f.gain_hi_share;
   const double lo = f.gain_lo_share.value_or(0);
-  if (f.gain_basis == "what_if")
-    return (lo < 0.0005 ? "at most " + percent_text(hi) : percent_range(lo, hi)) + ", re-simulated";
+  if (f.gain_basis == "what_if") {
+    return (lo < 0.0005 ? "at most " + percent_text(hi) : percent_range(lo, hi)) +
+           what_if_words(f.from_what_if.value_or(Finding::FromWhatIf{}));
+  }
   if (f.gain_basis == "published") return percent_range(lo, hi) + ", published elsewhere";
   if (f.gain_basis == "estimate" && lo >= 0.0005) return percent_range(lo, hi) + ", estimated";
   return "at most " + percent_text(hi);
@@ -130,10 +140,12 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
   std::string framework;
   for (const auto& [key, value] : report.run.config)
     if (key == "framework") framework = value;
+  // With nothing seen of the GPU any of them may apply: that tells nobody what to do.
+  const bool nothing_seen = report.verdict.kind == "insufficient" && report.run.device_count == 0;
   for (const FindingStatus wanted : {FindingStatus::fires, FindingStatus::unknown}) {
     for (const Finding& f : findings) {
       // What a configuration does not say is no fault of it; `explain` tells.
-      if (f.status == FindingStatus::unknown && !f.kind.empty()) continue;
+      if (f.status == FindingStatus::unknown && (!f.kind.empty() || nothing_seen)) continue;
       if (f.status == wanted) report.findings.push_back(worded(f, framework));
     }
   }

@@ -129,9 +129,13 @@ std::string cause_words(const Report& report) {
   if (v.kind == "insufficient") return "too much of the step is not explained";
   if (v.loss == "communication") return "collectives of unknown groups";
   for (const WhereRow& row : report.where.rows) {
-    if (v.loss && row.group == phrase_of_loss(*v.loss) && !row.details.empty()) {
-      return fmt::format("{} ({})", row.details.front().first, cause);
-    }
+    if (!v.loss || row.group != phrase_of_loss(*v.loss) || row.details.empty()) continue;
+    // Two of much the same size are named both: which is the larger may be a matter of who is
+    // charged for the time they share.
+    const bool both =
+        row.details.size() > 1 && 2 * row.details[1].second >= row.details.front().second;
+    return fmt::format("{}{} ({})", row.details.front().first,
+                       both ? " and " + row.details[1].first : "", cause);
   }
   return cause;
 }

@@ -12,6 +12,8 @@
 namespace ws {
 namespace {
 
+constexpr double kAllOfIt = 0.98;  // a gain that leaves no step worth naming
+
 std::string counted(int64_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
@@ -135,6 +137,11 @@ std::string price_sentence(const Report& report) {
                     lo == hi ? lo : fmt::format("{} to {}", lo, hi),
                     percent_range(w.saved_lo_share, w.saved_hi_share));
     if (id == "bubble_halved") return out + ", by the formula of the schedule.";
+    if (w.saved_lo_share >= kAllOfIt)
+      return fmt::format(
+          "There is next to nothing else in the step: removed completely, {} less, "
+          "re-simulated.",
+          percent_range(w.saved_lo_share, w.saved_hi_share));
     if (!w.next_loss) return out + ", re-simulated.";
     if (*w.next_loss == *report.verdict.loss)  // what the graph can not remove
       return out + ", re-simulated; what is left of it would still be the largest loss.";

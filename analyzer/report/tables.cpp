@@ -271,12 +271,16 @@ Table memory_table(const Report& report) {
   if (m.alloc_share > 0)
     row("allocator stalls", percent_text(m.alloc_share),
         "device idle inside cudaMalloc, cudaFree and kin");
+  // Bytes are of all copies; what offload exposes stands in its own row.
+  const auto direction = [&](double exposed) {
+    return m.offload_bytes > 0 ? fmt::format("{} with offload; exposed of other copies {}", per,
+                                             percent_text(exposed))
+                               : fmt::format("{}; exposed {}", per, percent_text(exposed));
+  };
   if (m.h2d_bytes > 0)
-    row("host to device", bytes_text(m.h2d_bytes),
-        fmt::format("{}; exposed {}", per, percent_text(m.h2d_exposed_share)));
+    row("host to device", bytes_text(m.h2d_bytes), direction(m.h2d_exposed_share));
   if (m.d2h_bytes > 0)
-    row("device to host", bytes_text(m.d2h_bytes),
-        fmt::format("{}; exposed {}", per, percent_text(m.d2h_exposed_share)));
+    row("device to host", bytes_text(m.d2h_bytes), direction(m.d2h_exposed_share));
   if (m.pageable_copies_per_step > 0) {
     row("pageable copies", count_text(m.pageable_copies_per_step),
         fmt::format("{}, {}; exposed with their staging {}{}", per, bytes_text(m.pageable_bytes),

@@ -43,6 +43,23 @@ const std::vector<Row>& rows() {
          d.counts.mean_kernel_ns = 3'000;
        },
        {"600 launches per step", "one every 8.0 us", "kernels of 3.0 us", "idle 62.5 %"}},
+      {"launch bound, some launches follow each other at once",
+       {{Leaf::gemm, 1'800'000}, {Leaf::idle_launch, 2'400'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.launches = 600;
+         d.counts.launch_spacing_ns = 8'000;  // 600 of these would be longer than the step
+         d.counts.mean_kernel_ns = 3'000;
+       },
+       {"600 launches per step", "one every 7.0 us", "median distance 8.0 us"}},
+      {"copies both ways and nothing else",
+       {{Leaf::copy_h2d, 4'000'000}, {Leaf::copy_d2h, 6'000'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.kernels = 0;
+         d.counts.copies = 2;
+         d.memory.h2d_ns = 10'000'000;
+         d.memory.d2h_ns = 6'000'000;
+       },
+       {"no kernel runs", "to the device 10.0 ms, to the host 6.0 ms", "both at once"}},
       {"host sync",
        {{Leaf::gemm, 15'000'000}, {Leaf::idle_sync, 6'000'000}},
        [](DeviceAnalysis& d) {
@@ -148,6 +165,22 @@ TEST_CASE("why: what one rank can not tell, with an estimate that says it is one
   const std::string all_there =
       all(made::verdict({made::rank(device, 0, 2), made::rank(device, 1, 2)}).why);
   CHECK(all_there.find("were not matched") != std::string::npos);
+}
+
+TEST_CASE("why: a pause of a chosen rank is named though its peers can not be told to wait") {
+  const auto of = [](Leaf leaf) {
+    return made::leaves({{Leaf::gemm, 3'000'000}, {leaf, 7'000'000}});
+  };
+  DeviceAnalysis waits = made::device(of(Leaf::comm_dp_unsplit));
+  waits.collectives.push_back(
+      made::collective(CommKind::dp, CollectiveOp::all_reduce, 42'000'000, 6));
+  const std::string text =
+      all(made::verdict({made::rank(waits, 0, 4), made::rank(made::device(of(Leaf::idle_gc)), 2, 4),
+                         made::rank(waits, 3, 4)})
+              .why);
+  INFO(text);
+  CHECK(text.find("the host of rank 2 stands still for 7.0 ms") != std::string::npos);
+  CHECK(text.find("Host takes") == std::string::npos);  // sentences begin in the report
 }
 
 TEST_CASE("why: exposed communication that blocks nothing names what the host does") {

@@ -35,6 +35,9 @@ std::vector<Row> rows() {
   RankAnalysis cpu = busy();
   cpu.devices.clear();
   out.push_back({"no device record", cpu, Cause::no_gpu_events});
+  RankAnalysis cut = cpu;
+  cut.notes.add(NoteCode::truncated_file);
+  out.push_back({"no device record before the cut", cut, Cause::records_lost});
   RankAnalysis whole = busy(0);
   whole.step_origin = StepOrigin::whole;
   whole.devices[0].steps[0].steady = true;

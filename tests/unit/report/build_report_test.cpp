@@ -77,6 +77,11 @@ TEST_CASE("the verdict in words") {
        "compute and host wall: host synchronisation; the host takes 45.0 % of the step"},
       {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'unknown'",
        "compute and host wall: launch calls (cause not known); the host takes 45.0 % of the step"},
+      {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'unknown'; "
+       "UPDATE fact_leaf SET ns = CASE leaf WHEN 'copy.h2d' THEN 233333 WHEN 'copy.d2h' THEN "
+       "200000 ELSE 0 END WHERE leaf IN ('idle.launch', 'copy.h2d', 'copy.d2h')",
+       "compute and host wall: copies to device and copies to host (cause not known); the host "
+       "takes 45.0 % of the step"},
       {"UPDATE fact_run SET loss = 'bubble', cause = 'unknown'",
        "communication wall: cause not known; the pipeline bubble takes 45.0 % of the step"},
       {"UPDATE fact_run SET cause = 'unknown'",
@@ -239,6 +244,30 @@ TEST_CASE("a configuration that tells the framework gets its settings only") {
   CHECK(report.findings[0].actions[0].text == "p");
   CHECK(report.findings[0].actions[1].text == "E=1");
   CHECK(report.findings[1].actions.size() == 1);
+}
+
+TEST_CASE("a gain says which change it is of, and how much of it") {
+  Finding f = firing("a/b", "Something");
+  f.gain_lo_share = 0.1;
+  f.gain_basis = "what_if";
+  const auto gain = [&](const Finding::FromWhatIf& from) {
+    f.from_what_if = from;
+    return build(exchange_facts(), {f}).findings[0].gain;
+  };
+  CHECK(gain({"ep_zero", 1, 1}) == "10.0 to 45.0 %, re-simulated");
+  CHECK(gain({"ep_zero", 0.25, 1}) == "10.0 to 45.0 %, 0.25 to 1 of ep_zero, re-simulated");
+  CHECK(gain({"bubble_halved", 1, 1}) == "10.0 to 45.0 %, by formula");
+}
+
+TEST_CASE("where nothing was seen of the GPU no rule may apply") {
+  Finding fires = firing("a/b", "Something"), unknown = firing("a/c", "Something else");
+  unknown.status = FindingStatus::unknown;
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL");
+  CHECK(build(facts, {fires, unknown}).findings.size() == 2);
+  exec(facts, "UPDATE fact_run SET device_count = 0");
+  REQUIRE(build(facts, {fires, unknown}).findings.size() == 1);
+  CHECK(build(facts, {fires, unknown}).findings[0].finding.rule == "a/b");
 }
 
 TEST_CASE("what a configuration does not say is not listed as what may apply") {

@@ -221,6 +221,26 @@ TEST_CASE("changes that save next to nothing are counted, and shown when asked f
   CHECK(has(out.str(), "and 3 more, which save"));
 }
 
+TEST_CASE("where a group is all of the step, no step is left to speak of") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "DELETE FROM fact_what_if");
+  exec(facts,
+       "INSERT INTO fact_what_if VALUES ('communication_zero', 100, 20000, 0.998, 0.99999, "
+       "'communication', 'unknown')");
+  CHECK(has(text_of(facts, {}), "There is next to nothing else in the step"));
+  CHECK(!has(text_of(facts, {}), "the step takes 100 ns"));
+}
+
+TEST_CASE("the exposed time of offload is not told twice") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_memory SET offload_bytes = 800, offload_exposed_share = 0.186, h2d_bytes "
+       "= 400, d2h_bytes = 0, h2d_exposed_share = 0");
+  CHECK(has(text_of(facts, {}), "per step with offload; exposed of other copies 0.0 %"));
+  exec(facts, "UPDATE fact_memory SET offload_bytes = 0");
+  CHECK(has(text_of(facts, {}), "per step; exposed 0.0 %"));
+}
+
 TEST_CASE("an idle stretch is found again: rank, device, step and time in it") {
   const FactDb facts = exchange_facts();
   exec(facts, "UPDATE fact_step SET name = 'a step with a long name#' || step");
