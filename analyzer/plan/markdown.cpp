@@ -40,7 +40,7 @@ void findings(const Plan& p, std::ostream& out) {
     out << ++number << ". **" << md(f.title) << "** (" << kind_words(f) << ")\n";
     if (const std::string first = held_back_words(p, f); !first.empty())
       out << "   - after: " << md(first) << "\n";
-    for (const Action& a : f.actions)
+    for (const Action& a : shown_actions(p, f))
       out << "   - " << md(a.framework) << ": " << markdown_code(fix_words(a)) << "\n";
     out << "   - because: " << md(f.why) << "\n";
     for (const std::string& s : f.published) out << "   - published: " << md(s) << "\n";

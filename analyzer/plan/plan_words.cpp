@@ -71,6 +71,14 @@ std::string fix_words(const Action& action) {
   return out;
 }
 
+std::vector<Action> shown_actions(const Plan& plan, const Finding& finding) {
+  std::vector<Action> own;
+  for (const Action& a : finding.actions)
+    if (a.framework == plan.framework || a.framework == "any" || a.framework == "env")
+      own.push_back(a);
+  return plan.framework.empty() || own.empty() ? finding.actions : own;
+}
+
 std::string context_words(const PlanContext& c) {
   if (!c.seq_len) return "sequence length not given";
   if (!c.suggested || !c.tokens_per_rank || !c.cp || !c.tp)

@@ -81,7 +81,7 @@ void findings(const Plan& p, std::ostream& out) {
                    escape_text(fmt::format("{}  [{}]", f.title, kind_words(f))));
     if (const std::string first = held_back_words(p, f); !first.empty())
       out << hanging("     after           ", escape_text(first));
-    for (const Action& a : f.actions)
+    for (const Action& a : shown_actions(p, f))
       out << hanging("     " + pad_right(a.framework, 15) + " ", escape_text(fix_words(a)));
     out << hanging("     because         ", escape_text(f.why));
     std::string values;

@@ -304,4 +304,39 @@ TEST_CASE("plan: TP wider than the NVLink domain holds the tuning back") {
   CHECK(find(inside, "configuration/gc_never")->held_back_by.empty());
 }
 
+TEST_CASE("plan: text and Markdown show the settings of the configuration's framework, JSON all") {
+  const auto rendered = [](const Plan& p, void (*render)(const Plan&, std::ostream&)) {
+    std::ostringstream out;
+    render(p, out);
+    return out.str();
+  };
+  const std::string sizes = "num_layers: 4\nnum_experts: 64\nep: 8\ngpus: 8\n";
+  const Plan bridge = plan_of("framework: megatron_bridge\n" + sizes);
+  const Plan any = plan_of(sizes);
+  REQUIRE(find(bridge, "configuration/router_precision") != nullptr);
+  for (auto* render : {render_plan_text, render_plan_markdown}) {
+    CHECK(rendered(bridge, render).find("--moe-router-dtype") == std::string::npos);
+    CHECK(rendered(bridge, render).find("moe") != std::string::npos);
+    CHECK(rendered(any, render).find("--moe-router-dtype") != std::string::npos);
+  }
+  CHECK(rendered(bridge, render_plan_json).find("--moe-router-dtype") != std::string::npos);
+}
+
+TEST_CASE("plan: FP32 for want of a flag, ungrouped experts, a precision that the GPU lacks") {
+  const std::string flags =
+      "python pretrain_gpt.py --num-layers 4 --num-experts 8 --expert-model-parallel-size 2 "
+      "--world-size 8";
+  const Plan bare = plan_of(flags + "\n", "run.sh"),
+             whole = plan_of(flags + " --bf16 --moe-grouped-gemm\n", "run.sh");
+  for (const char* rule : {"configuration/computes_in_fp32", "configuration/grouped_gemm_off"}) {
+    INFO(rule);
+    CHECK(find(bare, rule) != nullptr);
+    CHECK(find(whole, rule) == nullptr);
+  }
+  const std::string bridge =
+      "framework: megatron_bridge\ntp: 1\nmixed_precision: bf16_with_mxfp8_mixed\nplatform: ";
+  CHECK(find(plan_of(bridge + "h100\n"), "configuration/precision_not_on_gpu") != nullptr);
+  CHECK(find(plan_of(bridge + "gb200\n"), "configuration/precision_not_on_gpu") == nullptr);
+}
+
 }  // namespace ws
