@@ -40,7 +40,8 @@ void add_note(Action& action, const std::string& note) {
 }
 
 void spell(Action& action, const FlagSpelling& s, const std::string& version) {
-  const size_t at = word_at(action.set, s.flag);
+  std::string& said = word_at(action.set, s.flag) != std::string::npos ? action.set : action.to;
+  const size_t at = word_at(said, s.flag);
   if (at == std::string::npos) return;
   if (version.empty()) {
     const std::string told = s.before.empty() ? s.since : s.before;
@@ -51,7 +52,7 @@ void spell(Action& action, const FlagSpelling& s, const std::string& version) {
     if (s.before.empty())
       add_note(action, fmt::format("not in {}: {} came with core {}", version, s.flag, s.since));
     else
-      action.set.replace(at, s.flag.size(), s.before);
+      said.replace(at, s.flag.size(), s.before);
   }
 }
 

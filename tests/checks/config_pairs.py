@@ -35,7 +35,21 @@ PAIRS = {
     "manual gc": ({"manual_gc": True, "manual_gc_interval": 100}, "^--manual-gc( |$)", []),
     "graphs on": ({"cuda_graph_impl": "full_iteration", "check_for_nan": False}, None, []),
     "MXFP8 on": ({"bf16": True, "fp8_format": "e4m3", "fp8_recipe": "mxfp8"}, None, []),
-    "layer offload": ({"cpu_offloading_layers": 2, "pp": 1}, None, []),
+    "layer offload": ({"cpu_offloading_layers": 2, "pp": 1, "recompute_granularity": "none"},
+                      "recompute-granularity|fine-grained-activation|cuda-graph-impl (transformer_engine|local)", []),
+    "experts padded": ({"moe_token_dispatcher_type": "alltoall", "moe_pad_expert_input_to_capacity": True, "moe_expert_capacity_factor": 1.0, "ep": 4},
+                       "deepep|ncclep|moe_preprocess", []),
+    "optimizer on the host": ({"optimizer_cpu_offload": True, "use_precision_aware_optimizer": True, "fp8_format": "e4m3", "fp8_recipe": "blockwise"},
+                              "fp8-param-gather", []),
+    "registered buffers": ({"nccl_ub": True}, "expandable_segments:True", []),
+    "Megatron-FSDP": ({"megatron_fsdp": True}, "CUDA_DEVICE_MAX_CONNECTIONS 1( |$)", []),
+    "delayed scaling": ({"fp8_format": "hybrid", "fp8_recipe": "delayed", "num_experts": 8, "moe_grouped_gemm": True}, None, [("fp8-recipe", "moe_act|layernorm")]),
+    "layer graphs on": ({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["moe_router", "moe_preprocess"], "ep": 4, "num_experts": 8},
+                        "recompute-granularity full|recompute-modules (.* )?moe( |$)", [("NCCL_GRAPH_REGISTER", "expandable_segments:True")]),
+    "graphs of padded FP8": ({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["moe_router", "moe_preprocess"], "moe_token_dispatcher_type": "alltoall",
+                              "fp8_format": "e4m3", "fp8_recipe": "blockwise", "num_experts": 8, "ep": 4}, "padding-for-quantization", []),
+    "no grouped GEMM": ({"num_experts": 8, "ep": 4, "moe_grouped_gemm": False}, "moe_act", []),
+    "a dense model": ({"num_layers": 8, "ffn_hidden_size": 1024}, "moe_act|moe-router-fusion|moe-permute|moe-grouped|modules moe|expert-tensor", []),
 }
 
 
@@ -88,7 +102,7 @@ def check_pairs(scratch, faults):
             if report is None:
                 faults.append("%s x %s: %s" % (story, name, error.strip()))
                 continue
-            sets = [[a["set"] for a in f["actions"] if a["framework"] in ("megatron_lm", "env")] for f in report["findings"] if f["status"] == "fires"]
+            sets = [[(a["set"] + " " + a["to"]).strip() for a in f["actions"] if a["framework"] in ("megatron_lm", "env")] for f in report["findings"] if f["status"] == "fires"]
             flat = [s for one in sets for s in one]
             if in_use:
                 for s in flat:

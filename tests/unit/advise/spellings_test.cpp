@@ -34,6 +34,16 @@ TEST_CASE("spellings: the release decides, without one both are told") {
   CHECK(spelled("--new-flag", "", "main").set == "--new-flag");
 }
 
+TEST_CASE("spellings: flags behind the setting are spelled as well") {
+  const FlagTable table{{{"--new-flag", "0.16", "--old-flag"}, {"--only-new", "0.18", ""}}, {}, {}};
+  std::vector<Finding> findings(1);
+  findings[0].actions = {{"megatron_lm", "--a", "then --new-flag", ""},
+                         {"megatron_lm", "--a", "then --only-new", ""}};
+  spell_for_version(findings, table, "0.15");
+  CHECK(findings[0].actions[0].to == "then --old-flag");
+  CHECK(findings[0].actions[1].note == "not in 0.15: --only-new came with core 0.18");
+}
+
 namespace {
 
 std::vector<Action> left_of(const std::vector<Action>& actions, const Settings& in_use,
