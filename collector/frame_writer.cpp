@@ -36,6 +36,11 @@ int FrameWriter::open(const char* path) noexcept {
   return 0;
 }
 
+int FrameWriter::restart(const char* path) noexcept {
+  sequence_ = 0;
+  return open(path);
+}
+
 // The body behind the room for its header in frame_; true when it is compressed.
 bool FrameWriter::compress(std::string_view body) {
   frame_.resize(kHeaderBytes + ZSTD_compressBound(body.size()));
@@ -93,7 +98,7 @@ bool FrameWriter::write() noexcept {
 }
 
 void FrameWriter::sync() noexcept {
-  if (fd_ >= 0) ::fdatasync(fd_);
+  if (fd_ >= 0) ::sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 void FrameWriter::close() noexcept {

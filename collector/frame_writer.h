@@ -25,11 +25,14 @@ class FrameWriter {
   // Makes the file, which must not exist; 0 or the errno. The file before, if any, is then closed;
   // sequence numbers go on.
   int open(const char* path) noexcept;
+  int restart(const char* path) noexcept;  // the same, with numbers from 0
   bool is_open() const { return fd_ >= 0; }
   // The frame of this body; its bytes in the file, 0 when it can not be made.
   size_t prepare(std::string_view body) noexcept;
   bool write() noexcept;  // what was prepared
-  void sync() noexcept;   // fdatasync
+  // Has what was written brought to the disk, without waiting for it: while the writer waits rings
+  // run over, and a job that ends waits for the writer.
+  void sync() noexcept;
   void close() noexcept;  // also what a fork child does: nothing is flushed here
   uint64_t written_bytes() const { return written_bytes_; }  // of this file
 

@@ -111,10 +111,9 @@ Result start(void* context, void** handle, void* descriptor) {
   *handle = nullptr;
   const D& d = *static_cast<const D*>(descriptor);
   const bool collective = d.type == kCollective;
-  if ((!collective && d.type != kPeerToPeer) || !is_recording()) return kSuccess;
-  auto* event = new (std::nothrow) Event;
-  if (event == nullptr) return kSuccess;
-  NcclOperation& o = event->operation;
+  const bool recording = is_recording();
+  if ((!collective && d.type != kPeerToPeer) || (!recording && !wants_calls())) return kSuccess;
+  NcclOperation o;
   if (const auto* c = static_cast<const Context*>(context); c != nullptr) {
     o.communicator = c->hash;
     o.rank_count = c->ranks;
@@ -130,6 +129,10 @@ Result start(void* context, void** handle, void* descriptor) {
     take(d.peer, o);
     o.root_or_peer = d.peer.peer;
   }
+  NvtxSource::announce_call(o);
+  auto* event = recording ? new (std::nothrow) Event : nullptr;
+  if (event == nullptr) return kSuccess;
+  event->operation = o;
   event->begin_ns = monotonic_ns();
   event->thread = &group();
   ++group().open;

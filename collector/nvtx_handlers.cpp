@@ -100,10 +100,20 @@ struct NvtxSource::Handlers {
     s.watched_begins_(s.watched_count_.fetch_add(1), monotonic_ns());
   }
 
+  static void announce_call(NvtxSource& s, Domain domain, uint32_t id,
+                            const PayloadData* payload_data) noexcept {
+    if (payload_data == nullptr || !s.watching_calls_.load(std::memory_order_acquire)) return;
+    if (id_of(domain) != s.nccl_domain_) return;
+    RangeEvent e;
+    copy_payload(payload_data, e);
+    s.announce_call(id, e);
+  }
+
   static int push(Domain domain, uint32_t id, const PayloadData* payload_data) noexcept {
     NvtxSource* s = source();
     if (s == nullptr || s->inert_) return -1;
     announce(*s, id);
+    announce_call(*s, domain, id, payload_data);
     if (!s->recording_.load(std::memory_order_relaxed)) return 0;
     ThreadState& t = *s->state();
     if (t.depth == ThreadState::kDeepest) {
@@ -276,6 +286,19 @@ void record_operation(const NcclOperation& operation, int64_t begin_ns, int64_t 
   char name[sizeof operation.function + 4] = "nccl";
   std::strcat(name, operation.function);
   NvtxSource::record_ended(name, &operation, begin_ns, end_ns);
+}
+
+bool wants_calls() noexcept {
+  const NvtxSource* s = source();
+  return s != nullptr && s->is_watching_calls();
+}
+
+void NvtxSource::announce_call(const NcclOperation& o) noexcept {
+  NvtxSource* s = source();
+  if (s == nullptr || !s->is_watching_calls() || o.bytes < 0) return;
+  if (s->nvtx_tells_calls_.load(std::memory_order_relaxed)) return;  // the same operation
+  s->call_asked_({Names::hash_of(o.function), o.communicator, o.bytes, !o.is_collective},
+                 monotonic_ns());
 }
 
 void NvtxSource::record_ended(const char* name, const NcclOperation* operation, int64_t begin_ns,

@@ -12,6 +12,7 @@ void record_range(const char* name, int64_t begin_ns, int64_t end_ns) noexcept;
 // The same for what NCCL says of an operation.
 void record_operation(const NcclOperation& operation, int64_t begin_ns, int64_t end_ns) noexcept;
 bool is_recording() noexcept;
+bool wants_calls() noexcept;  // what NCCL is asked for, even where nothing is recorded
 
 // How an NcclOperation travels in a RangeEvent, under schemas that no client can register.
 struct NcclPayload {

@@ -132,7 +132,7 @@ void NvtxSource::install(FunctionTable table, unsigned count, unsigned slot, voi
   if (table == nullptr || slot >= count || table[slot] == nullptr) return;
   const auto function = reinterpret_cast<FunctionPointer>(handler);
   if (hot) hot_slots_.push_back({table[slot], function});
-  const bool on = !hot || recording_ || watching_;
+  const bool on = !hot || recording_ || watching_ || watching_calls_;
   __atomic_store_n(table[slot], on ? function : nullptr, __ATOMIC_RELEASE);
 }
 
@@ -175,7 +175,7 @@ void NvtxSource::start() {
 
 void NvtxSource::stop() {
   recording_ = false;
-  if (!watching_ || inert_) set_slots(false);
+  if ((!watching_ && !watching_calls_) || inert_) set_slots(false);
 }
 
 void NvtxSource::become_inert() {
@@ -187,6 +187,22 @@ void NvtxSource::watch(const std::string& name, std::function<void(uint64_t, int
   watched_begins_ = std::move(begins);
   watched_ = name;
   watching_ = true;
+}
+
+void NvtxSource::watch_calls(std::function<void(const NcclCall&, int64_t)> asked) {
+  call_asked_ = std::move(asked);
+  nccl_domain_ = names_.id_of("NCCL");
+  watching_calls_ = true;
+}
+
+void NvtxSource::announce_call(uint32_t name, const RangeEvent& payload) noexcept {
+  CollectiveRow row;
+  if (!collective_of(payload, row) || row.bytes < 0) return;  // of a communicator, not of data
+  nvtx_tells_calls_.store(true, std::memory_order_relaxed);
+  // Where the range has no name its schema is the operation.
+  const NcclCall call{name != 0 ? name : payload.schema, row.communicator, row.bytes,
+                      row.peer >= 0};
+  call_asked_(call, monotonic_ns());
 }
 
 uint32_t NvtxSource::new_name(std::string_view text) noexcept {

@@ -13,6 +13,7 @@
 #include "collector/nvtx_abi.h"
 #include "collector/range_rings.h"
 #include "collector/recording.h"
+#include "collector/step_pattern.h"
 
 namespace ws::collector {
 
@@ -57,6 +58,13 @@ class NvtxSource {
   void unwatch() { watching_ = false; }  // the slots go with the next stop()
   bool is_watching() const { return watching_; }
 
+  // What NCCL is asked for is announced even outside a window: by its NVTX, or, where that is
+  // silent, by its profiler interface. Before the first client.
+  void watch_calls(std::function<void(const NcclCall&, int64_t now_ns)> asked);
+  void unwatch_calls() { watching_calls_ = false; }
+  bool is_watching_calls() const { return watching_calls_ && !inert_; }
+  static void announce_call(const NcclOperation& operation) noexcept;
+
   // The writer: what has come in goes to the recording.
   void take_ranges(Recording& out);
   void set_keep_from(int64_t ns) { keep_from_ns_ = ns; }
@@ -92,6 +100,7 @@ class NvtxSource {
   void set_slots(bool on);
   void install(nvtx::FunctionTable table, unsigned count, unsigned slot, void* handler, bool hot);
   bool collective_of(const RangeEvent& event, CollectiveRow& out) const;
+  void announce_call(uint32_t name, const RangeEvent& payload) noexcept;
   uint32_t new_name(std::string_view text) noexcept;
   bool is_watched(uint32_t id) const noexcept {
     return id < kWatchedIds &&
@@ -107,12 +116,15 @@ class NvtxSource {
   std::vector<Slot> hot_slots_;
   std::atomic<uint32_t> client_count_{0};
   std::atomic<bool> recording_{false}, inert_{false}, watching_{false};
+  std::atomic<bool> watching_calls_{false}, nvtx_tells_calls_{false};
   std::atomic<uint32_t> epoch_{0};
   std::string watched_;  // empty: none
   static constexpr uint32_t kWatchedIds = 64 * 1024;
   std::atomic<uint64_t> watched_ids_[kWatchedIds / 64] = {};  // a bit per name
   std::atomic<uint64_t> watched_count_{0};
   std::function<void(uint64_t, int64_t)> watched_begins_;
+  uint32_t nccl_domain_ = 0;
+  std::function<void(const NcclCall&, int64_t)> call_asked_;
   int64_t keep_from_ns_ = 0;
   mutable std::mutex schemas_mutex_;
   std::map<uint64_t, PayloadLayout> schemas_;

@@ -146,6 +146,7 @@ Options read_options(const ProcessRow& process) {
   o.step_range = variable("WALLSIGHT_STEP_RANGE");
   if (const auto steps = parse_steps(variable("WALLSIGHT_STEPS")); steps && !o.step_range.empty())
     std::tie(o.first_step, o.last_step) = *steps;
+  o.steps_by_pattern = o.first_step >= 0 && variable("WALLSIGHT_STEP_PATTERN") == "1";
   constexpr int64_t kMostMegabytes = int64_t{1} << 30;
   o.file_cap_bytes = static_cast<uint64_t>(std::clamp<int64_t>(
                          number_or("WALLSIGHT_MAX_FILE_MB", 4096), 1, kMostMegabytes))

@@ -17,6 +17,7 @@ struct Options {
   bool whole_graphs = false;  // one record per graph launch instead of one per node
   int64_t delay_ms = 0, duration_ms = 0;
   std::string step_range;
+  bool steps_by_pattern = false;  // where the range does not come: of what NCCL is asked for
   int64_t first_step = -1, last_step = -1;  // -1: no choice of steps
   uint64_t file_cap_bytes = uint64_t{4096} << 20;
   uint32_t buffer_count = 64;

@@ -63,8 +63,13 @@ Recorder::Recorder()
   if (const auto on_exit = reinterpret_cast<OnExit>(::dlsym(RTLD_DEFAULT, "wallsight_on_exit")))
     on_exit([] { g_instance->at_exit(); });
   if (!options_.step_range.empty())
-    nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_step(nth, now); });
+    nvtx_.watch(options_.step_range, [this](uint64_t nth, int64_t now) { on_range(nth, now); });
+  by_pattern_ = options_.steps_by_pattern;
+  if (by_pattern_)
+    nvtx_.watch_calls([this](const NcclCall& call, int64_t now) { on_call(call, now); });
   if (options_.first_step >= 0) {
+    first_step_ = options_.first_step;
+    last_step_ = options_.last_step;
     keep_from_ns_ = kNotYet;
     steps_wanted_ = options_.first_step <= kWarmUpSteps;
   }
@@ -103,6 +108,13 @@ bool Recorder::open_file() {
 
 void Recorder::arm() {
   if (armed_ || file_failed_) return;
+  if (no_steps_) {
+    no_steps_ = false;
+    file_failed_ = out_.restart() != 0;
+    if (file_failed_) return;
+    out_.add(MessageRow{Topic::notice,
+                        "a window was thrown away: what repeated there was a part of a step"});
+  }
   armed_ = true;
   window_ = {};
   window_.armed_ns = armed_at_ns_ = monotonic_ns();
@@ -125,6 +137,7 @@ void Recorder::disarm() {
   window_.steady_from_ns = keep_from == kNotYet ? 0 : std::max(keep_from, window_.armed_ns);
   window_.disarmed_ns = monotonic_ns();
   out_.add(window_);
+  say_what_steps_are();
   follow_steps();
   if (out_.is_open()) out_.flush();
 }
@@ -137,7 +150,65 @@ void Recorder::follow_steps() {
   step_clock_.take([this](const StepRow& r) { out_.add(r); });
   if (!step_clock_.has_enough()) return;
   nvtx_.unwatch();
+  {
+    const std::lock_guard lock(pattern_mutex_);
+    // Until then it may turn out that the window was none.
+    if (!by_pattern_ || pattern_.is_final()) nvtx_.unwatch_calls();
+  }
   nvtx_.stop();
+}
+
+void Recorder::begin_anew() {
+  disarm();
+  no_steps_ = out_.is_open();
+  size_t operations = 0;
+  {
+    const std::lock_guard lock(pattern_mutex_);
+    operations = pattern_.operations();
+    steps_wanted_ = steps_over_ = false;
+    keep_from_ns_ = kNotYet;
+    first_step_ = options_.first_step;
+    last_step_ = options_.last_step;
+    revised_ = pattern_tells_ = false;
+  }
+  done_once_ = false;
+  step_clock_.forget();
+  if (!no_steps_) return;
+  out_.add(MessageRow{
+      Topic::no_steps,
+      "the recorded stretch lies inside a step: the pattern that armed it is a part of one of " +
+          std::to_string(operations) + " NCCL operations"});
+  out_.flush();
+}
+
+// Beside the window, where no range tells it.
+void Recorder::say_what_steps_are() {
+  const std::lock_guard lock(pattern_mutex_);
+  if (!by_pattern_ || !pattern_tells_ || revised_) return;
+  constexpr int64_t kUs = 1'000;
+  std::string text = "steps are repeats of a pattern of " + std::to_string(pattern_.operations()) +
+                     " NCCL operations (" + std::to_string(pattern_.mean_ns() / kUs) +
+                     " us): recorded " + std::to_string(first_step_) + ":" +
+                     std::to_string(last_step_);
+  if (first_step_ != options_.first_step)
+    text += ", as those chosen had passed before the pattern was sure";
+  out_.add(MessageRow{Topic::notice, text});
+}
+
+std::string Recorder::why_no_steps() {
+  const std::lock_guard lock(pattern_mutex_);
+  if (!by_pattern_) return "fewer of the step range began";
+  if (pattern_.seen() == 0)
+    return "no range `" + options_.step_range +
+           "` began and NCCL was asked for nothing; mark the steps with a range";
+  const std::string of = std::to_string(pattern_.seen()) + " NCCL operations";
+  if (pattern_.operations() == 0)
+    return of + " had no repeating pattern; mark the steps with a range";
+  if (pattern_tells_)
+    return "the pattern of " + of + " came " + std::to_string(pattern_.repeats()) + " times only";
+  return "the pattern of " + of + " came " + std::to_string(pattern_.repeats()) +
+         " times and was too short, or not there for long enough, to be steps; mark them with a "
+         "range";
 }
 
 void Recorder::cuda_is_here() {
@@ -156,17 +227,48 @@ void Recorder::start_cupti() {
   out_.set_cupti_version(cupti_.version());
 }
 
-void Recorder::on_step(uint64_t nth, int64_t now_ns) {
-  const auto n = static_cast<int64_t>(nth);
+void Recorder::on_range(uint64_t nth, int64_t now_ns) {
+  if (options_.steps_by_pattern) {
+    const std::lock_guard lock(pattern_mutex_);
+    if (pattern_steps_ > 0) return;  // that spoke first
+    by_pattern_ = false;
+    nvtx_.unwatch_calls();
+  }
   step_clock_.begin(nth, now_ns, armed_flag_);
-  if (options_.first_step < 0) return;
-  if (n > options_.last_step) {
+  on_step(static_cast<int64_t>(nth), now_ns);
+}
+
+void Recorder::on_call(const NcclCall& call, int64_t now_ns) {
+  const std::lock_guard lock(pattern_mutex_);
+  if (!by_pattern_) return;
+  const StepPattern::Said said = pattern_.add(call, now_ns);
+  if (pattern_.gave_up()) nvtx_.unwatch_calls();
+  if (said.revised) {
+    revised_ = true;
+    return wake();
+  }
+  if (said.begins < 0 || revised_) return;  // begin_anew() comes first
+  step_clock_.begin(pattern_steps_++, now_ns, armed_flag_);
+  if (!pattern_tells_) {
+    pattern_tells_ = true;
+    const int64_t earliest = said.begins + (armed_flag_ ? 0 : kWarmUpSteps);
+    if (first_step_ < earliest) {
+      last_step_ += earliest - first_step_;
+      first_step_ = earliest;
+    }
+  }
+  on_step(said.begins, now_ns);
+}
+
+void Recorder::on_step(int64_t n, int64_t now_ns) {
+  if (first_step_ < 0) return;
+  if (n > last_step_) {
     if (!steps_over_.exchange(true)) wake();
-  } else if (n >= options_.first_step - kWarmUpSteps && !steps_wanted_.exchange(true)) {
+  } else if (n >= first_step_ - kWarmUpSteps && !steps_wanted_.exchange(true)) {
     wake();
   }
   // The first whole step that counts: not before the chosen one, and not before records are taken.
-  if (n >= options_.first_step && n <= options_.last_step && armed_flag_) {
+  if (n >= first_step_ && n <= last_step_ && armed_flag_) {
     int64_t not_yet = kNotYet;
     keep_from_ns_.compare_exchange_strong(not_yet, now_ns);
   }
@@ -179,6 +281,7 @@ void Recorder::wake() noexcept {
 }
 
 void Recorder::follow_timers(int64_t now_ns) {
+  if (revised_) begin_anew();
   if (armed_) {
     const bool time_over =
         options_.duration_ms > 0 && now_ns - armed_at_ns_ >= options_.duration_ms * kMs;
@@ -198,7 +301,7 @@ void Recorder::work(int64_t now_ns) {
   nvtx_.take_ranges(out_);
   cupti_.take_full_buffers();
   if (cupti_.overloaded()) disarm();
-  if (nvtx_.is_watching()) follow_steps();
+  if (nvtx_.is_watching() || nvtx_.is_watching_calls()) follow_steps();
   if (now_ns - last_second_ns_ >= kSecond) each_second(now_ns);
 }
 
@@ -243,12 +346,21 @@ void Recorder::run() {
 
 void Recorder::write_end() {
   const std::lock_guard lock(mutex_);
+  if (revised_) begin_anew();
   FooterRow footer;
   footer.open_ranges = armed_ ? nvtx_.open_ranges() : 0;
   cupti_.set_keep_from(keep_from_ns_);
   nvtx_.set_keep_from(keep_from_ns_);
   disarm();
   follow_steps();
+  if (options_.first_step >= 0 && keep_from_ns_ == kNotYet) {
+    const std::string text = "steps " + std::to_string(options_.first_step) + ":" +
+                             std::to_string(options_.last_step) +
+                             " were not recorded: " + why_no_steps();
+    open_file();
+    out_.add(MessageRow{Topic::notice, text});
+    if (process_.rank <= 0 && out_.is_open()) std::fprintf(stderr, "wallsight: %s\n", text.c_str());
+  }
   out_.lose(LossSource::names_full, names_.refused());
   footer.writer_cpu_ns = static_cast<uint64_t>(thread_cpu_ns());
   if (out_.is_open()) out_.finish(footer);

@@ -63,6 +63,27 @@ int Recording::open(const std::string& path, uint64_t cap_bytes, ProcessRow proc
   return file_.open(path.c_str());
 }
 
+int Recording::restart() {
+  if (!file_.is_open()) return 0;
+  file_.close();
+  ::unlink(segment_.path.c_str());
+  for (const Segment& s : earlier_) ::unlink(s.path.c_str());
+  earlier_.clear();
+  earlier_bytes_ = 0;
+  segment_ = {first_path_, 0, 0};
+  segment_bytes_ = cap_bytes_ / kSegments;
+  process_.segment = 0;
+  process_.rotated_rows = 0;
+  process_written_ = false;
+  names_written_ = 0;
+  rows_written_ = 0;
+  messages_.clear();
+  chunk_.clear();
+  for (const auto& [shape, id] : shapes_) chunk_.add(id, shape);
+  for (const DeviceRow& d : devices_) chunk_.add(d);
+  return file_.restart(first_path_.c_str());
+}
+
 // False when there can be no new file: the one that is open goes on.
 bool Recording::next_segment() {
   const std::string path = segment_path(first_path_, process_.segment + 1);

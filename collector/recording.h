@@ -57,6 +57,8 @@ class Recording {
   uint32_t shape(const ShapeRow& shape);  // its id; the row is written once
   void lose(LossSource source, uint64_t count);
 
+  // Throws away what was written, and begins the file anew: 0 or the errno.
+  int restart();
   void flush();                   // writes what is held, if anything
   void finish(FooterRow footer);  // `rows` is filled in here
   void sync() { file_.sync(); }

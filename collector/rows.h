@@ -110,7 +110,13 @@ struct LossRow {
   uint64_t count = 0;
   int64_t from_ns = 0, to_ns = 0;
 };
-enum class Topic : uint8_t { notice = 0, cupti_missing = 1, cupti_busy = 2, cupti_refused = 3 };
+enum class Topic : uint8_t {
+  notice = 0,
+  cupti_missing = 1,
+  cupti_busy = 2,
+  cupti_refused = 3,
+  no_steps = 4
+};
 struct MessageRow {
   Topic topic = Topic::notice;
   std::string text;

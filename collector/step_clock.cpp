@@ -34,6 +34,14 @@ void StepClock::follow() {
   }
 }
 
+void StepClock::forget() {
+  follow();
+  bare_.clear();
+  recorded_.clear();
+  has_last_ = false;
+  behind_ = recorded_count_ = 0;
+}
+
 void StepClock::add(const StepRow& row) {
   if (row.recorded) {
     if (row.begin_ns < steady_from_ns_ || recorded_count_ == kKept) return;

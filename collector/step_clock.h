@@ -23,6 +23,7 @@ class StepClock {
   // The writer. Often enough, or begins are overwritten and their steps are not counted.
   void follow();
   void end_warm_up(int64_t from_ns) { steady_from_ns_ = from_ns; }
+  void forget();  // what was told were no steps
   bool has_enough() const { return behind_ >= kBehindWindow; }
   template <class Take>
   void take(Take take_row) {

@@ -290,7 +290,7 @@ class Finder {
   }
 
   bool from_repetition() {
-    if (trace_.ops.size() == 0) return false;
+    if (trace_.ops.size() == 0 || trace_.lies_inside_a_step) return false;
     const size_t main = busiest_device(trace_);
     StepOrigin origin{};
     const auto boundaries = repeated_boundaries(trace_, labels_, main, origin);

@@ -53,7 +53,9 @@ void add_options(CLI::App& app, RecordOptions& o) {
   app.add_option("--ranks", o.ranks, "only these ranks record: 0,3-5")->type_name("LIST");
   app.add_option("--steps", o.steps,
                  "only these repeats of the step range, counted from 0, both included: 20:25; two "
-                 "before are warm-up and left out")
+                 "before are warm-up and left out. Where no range `iteration` comes and none is "
+                 "named, repeats of the pattern of NCCL operations count instead: as many later "
+                 "ones where these pass before the pattern has lasted 2 s")
       ->type_name("A:B");
   app.add_option(
          "--step-range", o.step_range,
@@ -120,6 +122,7 @@ Result<Variables> variables_of(const RecordOptions& o) {
                    {"WALLSIGHT_STEPS", o.steps},
                    {"WALLSIGHT_STEP_RANGE",
                     o.steps.empty() || !o.step_range.empty() ? o.step_range : "iteration"},
+                   {"WALLSIGHT_STEP_PATTERN", !o.steps.empty() && o.step_range.empty() ? "1" : ""},
                    {"WALLSIGHT_CUPTI", o.cupti},
                    {"WALLSIGHT_MAX_FILE_MB", std::to_string(o.max_file_mb)},
                    {"WALLSIGHT_MAX_MEMORY_MB", std::to_string(o.max_memory_mb)}};

@@ -300,7 +300,7 @@ Result<void> Reader::verdict() const {
   }
   return Error{fmt::format(
       "{}: expected events of the PyTorch profiler, found none among {} entries; {}record with "
-      "torch.profiler",
+      "torch.profiler of a PyTorch that was built with Kineto",
       path_, events_, cut)};
 }
 

@@ -183,6 +183,9 @@ Trace finish(const File& file, Rows& rows, const std::string& path) {
   const uint64_t removed = std::max(file.process.rotated_rows, file.frames_before);
   if (removed > 0) notes.add(NoteCode::recording_rotated, {}, count_of(removed));
   note_losses(file.losses, notes);
+  constexpr uint64_t kNoSteps = 4;  // Topic of recording.proto
+  for (const Message& m : file.messages)
+    trace.lies_inside_a_step = trace.lies_inside_a_step || m.topic == kNoSteps;
   for (const Message& m : file.messages)
     notes.add(NoteCode::recorder_message, {}, 1, shorten(shown(m.text), 160));
   return trace;

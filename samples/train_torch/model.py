@@ -5,6 +5,15 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 
+def attend(q, k, v):
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    # PyTorch before 2.0.
+    scores = q @ k.transpose(-2, -1) / q.shape[-1]**0.5
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+    return scores.masked_fill(later, float("-inf")).softmax(dim=-1).to(v.dtype) @ v
+
+
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
@@ -15,7 +24,7 @@ class Attention(nn.Module):
     def forward(self, x):
         batch, length, width = x.shape
         q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = attend(q, k, v)
         return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
 

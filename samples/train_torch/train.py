@@ -5,7 +5,11 @@
     wallsight record -o run --steps 20:29 --nccl -- torchrun --nproc-per-node 2 train.py --parallel ddp --model moe
     wallsight analyze run
 
+    python train.py --bottleneck dataloader --trace trace.json.gz
+    wallsight analyze trace.json.gz
+
 Every step is an NVTX range "iteration" with forward, backward and optimizer inside. Data are random numbers.
+With --device cpu it runs where no GPU is, to be tried: there is nothing of a GPU to see in it.
 """
 import argparse
 import contextlib
@@ -39,6 +43,8 @@ def parse(arguments=None):
     p.add_argument("--experts", type=int, default=8, help="of a layer, with --model moe")
     p.add_argument("--vocabulary", type=int, default=32768)
     p.add_argument("--load-ms", type=float, default=60, help="time that making one batch takes, with dataloader")
+    p.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    p.add_argument("--trace", help="file for a trace of six steps by torch.profiler, .json or .json.gz")
     p.add_argument("--list", action="store_true", help="print the bottlenecks and what the report should say, and end")
     args = p.parse_args(arguments)
     small = args.bottleneck == "launch"
@@ -55,12 +61,34 @@ def parse(arguments=None):
 
 
 @contextlib.contextmanager
-def span(torch, name):
-    torch.cuda.nvtx.range_push(name)
-    try:
-        yield
-    finally:
-        torch.cuda.nvtx.range_pop()
+def span(torch, args, name):
+    nvtx = args.device == "cuda"  # other builds of PyTorch have none
+    with torch.profiler.record_function(name) if args.trace else contextlib.nullcontext():
+        if nvtx:
+            torch.cuda.nvtx.range_push(name)
+        try:
+            yield
+        finally:
+            if nvtx:
+                torch.cuda.nvtx.range_pop()
+
+
+@contextlib.contextmanager
+def profiler(torch, args):
+    """What to call behind every step."""
+    if not args.trace:
+        yield lambda: None
+        return
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if args.device == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    rank = int(os.environ.get("RANK", "0"))
+    name, dot, ending = args.trace.partition(".json")
+    path = f"{name}.rank{rank}{dot}{ending}" if "RANK" in os.environ else args.trace
+    schedule = torch.profiler.schedule(wait=3, warmup=2, active=6, repeat=1)
+    with torch.profiler.profile(activities=activities, schedule=schedule,
+                                on_trace_ready=lambda p: p.export_chrome_trace(path)) as p:
+        yield p.step
 
 
 def batches(torch, args, device):
@@ -89,25 +117,25 @@ def make_model(torch, args, device, local_rank):
                 args.experts if args.model == "moe" else 0, args.bottleneck == "recompute").to(device)
     if args.parallel == "ddp":
         # A rank may send no token to an expert.
-        return torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank],
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank] if args.device == "cuda" else None,
                                                          find_unused_parameters=args.model == "moe")
     if args.parallel == "fsdp":
         from torch.distributed.fsdp import FullyShardedDataParallel
-        return FullyShardedDataParallel(model, device_id=local_rank, use_orig_params=True)
+        return FullyShardedDataParallel(model, device_id=local_rank if args.device == "cuda" else None, use_orig_params=True)
     return model
 
 
 def step(torch, args, model, optimizer, tokens, targets):
     reads = args.bottleneck == "sync"
-    keep = (torch.autograd.graph.save_on_cpu(pin_memory=True) if args.bottleneck == "offload"
+    keep = (torch.autograd.graph.save_on_cpu(pin_memory=args.device == "cuda") if args.bottleneck == "offload"
             else contextlib.nullcontext())
-    with span(torch, "forward"), keep, torch.autocast("cuda", dtype=torch.bfloat16):
+    with span(torch, args, "forward"), keep, torch.autocast(args.device, dtype=torch.bfloat16):
         loss = model(tokens, targets)
         if reads:
             loss.item()
-    with span(torch, "backward"):
+    with span(torch, args, "backward"):
         loss.backward()
-    with span(torch, "optimizer"):
+    with span(torch, args, "optimizer"):
         for parameter in model.parameters():
             if reads and parameter.grad is not None:
                 parameter.grad.norm().item()
@@ -121,23 +149,28 @@ def train(args):
         import torch
     except ImportError:
         sys.exit("train.py: expected PyTorch, found none; install it as pytorch.org says for your GPU")
-    if not torch.cuda.is_available():
-        sys.exit("train.py: expected a CUDA device, found none")
+    cuda = args.device == "cuda"
+    if cuda and not torch.cuda.is_available():
+        sys.exit("train.py: expected a CUDA device, found none; --device cpu runs without")
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    device = torch.device("cuda", local_rank)
-    torch.cuda.set_device(device)
+    device = torch.device("cuda", local_rank) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
     if args.parallel != "none":
-        torch.distributed.init_process_group("nccl")
+        torch.distributed.init_process_group("nccl" if cuda else "gloo")
     torch.manual_seed(0)
     model = make_model(torch, args, device, local_rank)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=args.bottleneck != "launch")
     source = batches(torch, args, device)
     begin = time.monotonic()
-    for _ in range(args.steps):
-        with span(torch, "iteration"):
-            tokens, targets = next(source)
-            loss = step(torch, args, model, optimizer, tokens, targets)
-    torch.cuda.synchronize()
+    with profiler(torch, args) as behind_step:
+        for _ in range(args.steps):
+            with span(torch, args, "iteration"):
+                tokens, targets = next(source)
+                loss = step(torch, args, model, optimizer, tokens, targets)
+            behind_step()
+    if cuda:
+        torch.cuda.synchronize()
     if int(os.environ.get("RANK", "0")) == 0:
         print(f"{args.steps} steps of {(time.monotonic() - begin) * 1000 / args.steps:.1f} ms, loss {loss.item():.3f}")
     if args.parallel != "none":

@@ -44,6 +44,52 @@ NvtxSource* g_source = nullptr;
 int init(nvtx::GetExportTable get) { return g_source->add_client(get); }
 int init_extension(nvtx::ExtensionModule* m) { return g_source->add_extension(m); }
 
+// While a step is waited for: a range, and an operation of NCCL that is looked at for the pattern.
+std::pair<double, double> cost_of_waiting_for_a_step() {
+  constexpr size_t kCalls = 20'000;
+  Names names;
+  NvtxSource source(names, [] {});
+  StepPattern pattern;
+  source.watch("iteration", [](uint64_t, int64_t) {});
+  source.watch_calls([&](const NcclCall& call, int64_t now_ns) { pattern.add(call, now_ns); });
+  NvtxSource* const before = g_source;
+  g_source = &source;
+  set_nvtx_source(&source);
+  ws::test::NvtxClient client;
+  client.attach(init, init_extension);
+  const auto nccl = client.domain("NCCL");
+  nvtx::SchemaEntry entries[2] = {};
+  entries[0] = {0, nvtx::kUint64, "NCCL communicator ID", nullptr, 0, 0, nullptr, nullptr};
+  entries[1] = {0, nvtx::kSize, "Message size [bytes]", nullptr, 0, 8, nullptr, nullptr};
+  nvtx::SchemaAttributes schema{};
+  schema.entries = entries;
+  schema.entry_count = 2;
+  const auto id = client.payload<uint64_t>(nvtx::kSchemaRegister, nccl,
+                                           static_cast<const nvtx::SchemaAttributes*>(&schema));
+  auto a = ws::test::NvtxClient::text(nullptr);
+  a.message_type = nvtx::kRegistered;
+  a.message.registered = client.string(nccl, "ncclAllReduce");
+  size_t n = 0;
+  const auto ask = [&] {  // 64 layers and the gradients
+    const uint64_t large = 1 << 22;
+    uint64_t values[2] = {1, ++n % 65 == 0 ? large : large / 4};
+    nvtx::PayloadData data{id, sizeof values, values};
+    a.payload_type = nvtx::kPayloadExtended;
+    a.payload_count = 1;
+    a.payload = reinterpret_cast<uint64_t>(&data);
+    client.push(nccl, a);
+    client.pop(nccl);
+  };
+  const double range = median_ns(kCalls, [&] {
+    client.push("forward: layer 12, attention");
+    client.pop();
+  });
+  const double operation = median_ns(kCalls, ask);
+  g_source = before;
+  set_nvtx_source(before);
+  return {range, operation};
+}
+
 void bench_nvtx(const std::string& folder) {
   constexpr size_t kCalls = 4'000;  // fewer than a ring holds
   Names names;
@@ -60,6 +106,7 @@ void bench_nvtx(const std::string& folder) {
   const double none = median_ns(kCalls, pair);
   client.attach(init, init_extension);
   const double standby = median_ns(kCalls, pair);
+  const auto [waiting, asked] = cost_of_waiting_for_a_step();
   source.start();
   std::vector<double> runs;
   for (int i = 0; i < 9; ++i) {
@@ -74,6 +121,10 @@ void bench_nvtx(const std::string& folder) {
   std::printf("NVTX push and pop, no tool, ns\t%.1f\t-\n", none);
   std::printf("NVTX push and pop, standby, ns over no tool\t%.1f\t6\n",
               std::max(0.0, standby - none));
+  std::printf("NVTX push and pop, a step waited for, ns over no tool\t%.0f\t60\n",
+              std::max(0.0, waiting - none));
+  std::printf("NCCL's push and pop, a step waited for, ns over no tool\t%.0f\t200\n",
+              std::max(0.0, asked - none));
   std::printf("NVTX push and pop, armed, ns\t%.0f\t200\n", runs[4]);
 }
 

@@ -80,6 +80,7 @@ for step in range(steps):
     launch(b"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 20, 100000)
     stop(handle)
     library.wallsight_range(b"iteration", at, time.monotonic_ns())
+    time.sleep(float(os.environ.get("JOB_PAUSE", "0")))
 stop(None)
 assert finalize(context) == 0
 print("done")
@@ -118,6 +119,15 @@ class NcclProfiler(Recorder):
                 self.assertNotIn("crossing_ranges", self.notes(report))
                 self.assertEqual(report["across"]["inconsistent"], 0)
                 self.assertGreaterEqual(report["across"]["instances"], 5)
+
+    def test_steps_by_its_operations(self):
+        # Sends are too small to count; 12 ms a step.
+        self.assertEqual(self.job_of(5, 0, 330, ("--nccl", "--steps", "250:269"), JOB_PAUSE="0.012"), "done\n")
+        text = decoded(self.files()[0])
+        self.assertIn("a pattern of 2 NCCL operations", text)
+        self.assertIn("recorded 250:269", text)
+        self.assertIn(f"sequence: {1000 + 2 * 255}", text)
+        self.assertNotIn(f"sequence: {1000 + 2 * 240}", text)
 
     def test_where_nothing_is_recorded_nccl_goes_on_without_it(self):
         self.assertEqual(self.job_of(5, 1, options=("--nccl", "--ranks", "0")), "not wanted\n")

@@ -12,6 +12,7 @@ from exits import *  # noqa: F401,F403
 from job import *  # noqa: F401,F403
 from library import *  # noqa: F401,F403
 from nccl_profiler import *  # noqa: F401,F403
+from pattern import *  # noqa: F401,F403
 from preload import *  # noqa: F401,F403
 from records import *  # noqa: F401,F403
 from python_hook import *  # noqa: F401,F403

@@ -5,6 +5,10 @@
 //   workload loop STEPS [WAY]   steps in real time; 0: for ever. At the end it leaves by WAY:
 //                               return exit _exit abort kill raise fork thread
 //   workload nvtx STEPS         ranges only, CUDA is never touched
+//   workload train STEPS LAYERS FIRST_US LATER_US [noise]
+//                               steps that no range marks: layers of the first step and of later
+//                               ones with a reduction each, then gradients; the copy of step n has
+//                               n bytes
 // WORKLOAD_SLOW_WHEN_RECORDED: a step of the loop takes 1 ms more while CUPTI has a subscriber.
 // WALLSIGHT_CUPTI is the simulator, as for the recorder; WORKLOAD_SIMULATOR another file of it.
 // Prints the number of steps at the end.
@@ -334,6 +338,83 @@ int loop(uint32_t steps, const std::string& way) {
   return leave(way);
 }
 
+// As NCCL asks for an operation: a registered name and a payload in a schema of its own.
+class NcclRanges {
+ public:
+  NcclRanges() {
+    using namespace ws::collector::nvtx;
+    SchemaEntry entries[2] = {};
+    entries[0].type = kUint64;
+    entries[0].name = "NCCL communicator ID";
+    entries[1].type = kSize;
+    entries[1].name = "Message size [bytes]";
+    entries[1].offset = 8;
+    SchemaAttributes schema{};
+    schema.field_mask = kFieldSchemaId;
+    schema.entries = entries;
+    schema.entry_count = 2;
+    schema.schema = kSchema;
+    nvtx().payload<uint64_t>(kSchemaRegister, domain_,
+                             static_cast<const SchemaAttributes*>(&schema));
+  }
+  void ask(uint64_t communicator, size_t bytes) {
+    using namespace ws::collector::nvtx;
+    struct {
+      uint64_t communicator;
+      size_t bytes;
+    } values{communicator, bytes};
+    PayloadData data{kSchema, sizeof values, &values};
+    EventAttributes a = ws::test::NvtxClient::text(nullptr);
+    a.message_type = kRegistered;
+    a.message.registered = name_;
+    a.payload_type = kPayloadExtended;
+    a.payload_count = 1;
+    a.payload = reinterpret_cast<uint64_t>(&data);
+    nvtx().push(domain_, a);
+    nvtx().pop(domain_);
+  }
+
+ private:
+  static constexpr uint64_t kSchema = (1 << 24) + 5;
+  ws::collector::nvtx::Domain domain_ = nvtx().domain("NCCL");
+  ws::collector::nvtx::StringHandle name_ = nvtx().string(domain_, "ncclAllReduce");
+};
+
+int train(uint32_t steps, uint32_t layers, useconds_t first_us, useconds_t later_us, bool noise) {
+  const Gpu gpu = initialise_cuda();
+  NcclRanges nccl;
+  uint32_t correlation = 0, random = 1;
+  constexpr size_t kLayer = 1 << 24, kBucket = 1 << 25;
+  const auto kernel = [&](const char* name) {
+    const auto t = static_cast<uint64_t>(now_ns());
+    const SimCall launch{"cudaLaunchKernel_v7000", t, t + 2'000, this_tid(), ++correlation};
+    gpu.call(&launch);
+    const SimKernel k{name, t + 5'000, t + 25'000, 0, 1, 7, correlation, 0, 0};
+    gpu.kernel(&k);
+  };
+  for (uint32_t n = 0; n < steps; ++n) {
+    const auto t = static_cast<uint64_t>(now_ns());
+    const SimCall call{"cudaMemcpyAsync_v3020", t, t + 1'000, this_tid(), ++correlation};
+    gpu.call(&call);
+    const SimCopy copy{t + 2'000, t + 3'000, n, 1, 2, 3, 0, 1, 7, correlation, 0, 0};
+    gpu.copy(&copy);
+    for (uint32_t i = 0; i < layers; ++i) {
+      kernel("_Z4gemmPfS_i");
+      random = random * 1664525u + 1013904223u;
+      nccl.ask(1, kLayer + (noise ? random >> 8 : 0));
+      ::usleep(n == 0 ? first_us : later_us);
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+      nccl.ask(2, kBucket + i);
+      kernel("_Z6reducePfS_i");
+    }
+    nccl.ask(3, 4);  // a norm
+    kernel("_Z4adamPfS_i");
+  }
+  std::printf("%u steps\n", steps);
+  return 0;
+}
+
 int ranges_only(uint32_t steps) {
   for (uint32_t n = 0; n < steps; ++n) {
     nvtx().push("iteration");
@@ -362,5 +443,7 @@ int main(int argc, char** argv) {
   const auto steps = static_cast<uint32_t>(argc > 2 ? std::atoi(argv[2]) : 0);
   if (what == "loop") return loop(steps, argc > 3 ? argv[3] : "return");
   if (what == "nvtx") return ranges_only(steps);
-  fail("play SCRIPT | loop STEPS [WAY] | nvtx STEPS");
+  const auto number = [&](int i) { return static_cast<uint32_t>(std::atoi(argv[i])); };
+  if (what == "train" && argc > 5) return train(steps, number(3), number(4), number(5), argc > 6);
+  fail("play SCRIPT | loop STEPS [WAY] | nvtx STEPS | train STEPS LAYERS FIRST_US LATER_US");
 }

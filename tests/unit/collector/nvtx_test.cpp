@@ -1,5 +1,6 @@
 // NVTX through the client's tables: what is pushed comes out as rows, exactly; outside a window the
 // tables are empty; threads, domains, payloads, full rings and windows that come and go.
+#include <cstring>
 #include <thread>
 
 #include "collector/nvtx_handlers.h"
@@ -264,6 +265,78 @@ TEST_CASE("a watched range is announced outside a window, with and without a num
   f.source.stop();
   CHECK_FALSE(f.client.hot());
   CHECK(f.ranges().empty());
+}
+
+TEST_CASE("what NCCL is asked for is announced outside a window, the rest of its ranges is not") {
+  Fixture f;
+  std::vector<NcclCall> seen;
+  f.source.watch_calls([&](const NcclCall& call, int64_t) { seen.push_back(call); });
+  f.attach();
+  CHECK(f.client.hot());
+  const auto nccl = f.client.domain("NCCL"), other = f.client.domain("other");
+  nvtx::SchemaEntry entries[3] = {};
+  entries[0] = {0, nvtx::kUint64, "NCCL communicator ID", nullptr, 0, 0, nullptr, nullptr};
+  entries[1] = {0, nvtx::kSize, "Message size [bytes]", nullptr, 0, 8, nullptr, nullptr};
+  entries[2] = {0, nvtx::kInt, "Peer rank", nullptr, 0, 16, nullptr, nullptr};
+  const auto schema = [&](size_t count) {
+    nvtx::SchemaAttributes s{};
+    s.entries = entries;
+    s.entry_count = count;
+    return f.client.payload<uint64_t>(nvtx::kSchemaRegister, nccl,
+                                      static_cast<const nvtx::SchemaAttributes*>(&s));
+  };
+  const uint64_t of_communicator = schema(1), of_collective = schema(2), of_peer = schema(3);
+  struct {
+    uint64_t communicator = 77;
+    size_t bytes = 4096;
+    int peer = 3, unused = 0;
+  } values;
+  const auto push = [&](nvtx::Domain domain, const char* name, uint64_t id, size_t size) {
+    nvtx::PayloadData data{id, size, &values};
+    auto a = NvtxClient::text(name);
+    a.payload_type = nvtx::kPayloadExtended;
+    a.payload_count = 1;
+    a.payload = reinterpret_cast<uint64_t>(&data);
+    f.client.push(domain, a);
+    f.client.pop(domain);
+  };
+  push(nccl, "ncclCommInitRank", of_communicator, 8);
+  push(nccl, "ncclAllReduce", of_collective, 16);
+  push(other, "ncclAllReduce", of_collective, 16);
+  f.client.push(nccl, NvtxClient::text("ncclGroupStart"));
+  f.client.pop(nccl);
+  push(nccl, "ncclSend", of_peer, sizeof values);
+  NcclOperation told_twice;
+  told_twice.bytes = 4096;
+  NvtxSource::announce_call(told_twice);
+  REQUIRE(seen.size() == 2);
+  CHECK((seen[0].communicator == 77 && seen[0].bytes == 4096 && !seen[0].is_peer));
+  CHECK(seen[1].is_peer);
+  CHECK(seen[0].name != seen[1].name);
+  f.source.unwatch_calls();
+  f.source.stop();
+  CHECK_FALSE(f.client.hot());
+  CHECK(f.ranges().empty());
+}
+
+TEST_CASE("where its NVTX is silent NCCL's profiler interface tells what it is asked for") {
+  Fixture f;
+  std::vector<NcclCall> seen;
+  f.source.watch_calls([&](const NcclCall& call, int64_t) { seen.push_back(call); });
+  NcclOperation o;
+  std::strcpy(o.function, "Send");
+  o.is_collective = false;
+  o.communicator = 5;
+  o.bytes = 8192;
+  NvtxSource::announce_call(o);
+  o.bytes = -1;  // of a type that is not known
+  NvtxSource::announce_call(o);
+  REQUIRE(seen.size() == 1);
+  CHECK((seen[0].is_peer && seen[0].communicator == 5 && seen[0].bytes == 8192));
+  f.source.become_inert();
+  o.bytes = 8192;
+  NvtxSource::announce_call(o);
+  CHECK(seen.size() == 1);
 }
 
 TEST_CASE("windows come and go under the load of many threads") {

@@ -237,6 +237,52 @@ TEST_CASE("names of segments") {
   CHECK(segment_path("/a/b", 1) == "/a/b.1.wst");
 }
 
+TEST_CASE("a recording that begins anew holds nothing of before but shapes, devices and names") {
+  const ws::test::ScratchFolder folder;
+  const std::string path = folder.path() + "/a.wst";
+  Names names;
+  Recording r(names);
+  REQUIRE(r.open(path, 1 << 20, {}) == 0);
+  ShapeRow shape;
+  shape.name = names.id_of("gemm");
+  const uint32_t id = r.shape(shape);
+  DeviceRow device;
+  device.name = "H100";
+  r.add(device);
+  r.add(MessageRow{Topic::notice, "before"});
+  for (uint32_t i = 0; i < 400'000; ++i) {
+    // Numbers that do not compress: segments must have come.
+    KernelRow k = kernel_at(int64_t{i} * 7'919'111 % 1'000'003 * 1'009, i * 2654435761u);
+    k.shape = id;
+    r.add(k);
+  }
+  r.flush();
+  REQUIRE_FALSE(std::filesystem::exists(path));  // it was the oldest
+  REQUIRE(r.restart() == 0);
+  KernelRow k = kernel_at(5, 6);
+  k.shape = id;
+  r.add(k);
+  r.finish({});
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    files += entry.is_regular_file() ? 1 : 0;
+  CHECK(files == 1);
+  uint64_t kernels = 0, rows = 0;
+  std::string text;
+  for (const pb::Chunk& c : chunks_of(path)) {
+    kernels += static_cast<uint64_t>(c.kernels().begin_delta_size());
+    CHECK(c.messages_size() == 0);
+    CHECK((!c.has_process() || (c.process().segment() == 0 && c.process().rotated_rows() == 0)));
+    for (const auto& s : c.shapes()) CHECK(s.id() == id);
+    for (const auto& d : c.devices()) CHECK(d.name() == "H100");
+    for (const auto& t : c.strings().text()) text += t;
+    if (c.has_footer()) rows = c.footer().rows();
+  }
+  CHECK(kernels == 1);
+  CHECK(rows == 1);
+  CHECK(text == "gemm");
+}
+
 TEST_CASE("at the cap the oldest segment goes, its rows are counted, and the footer still fits") {
   const ws::test::ScratchFolder folder;
   const std::string path = folder.path() + "/a.wst";

@@ -70,6 +70,21 @@ TEST_CASE("steps that were overwritten before they were read are not made up") {
   for (int64_t length : take(clock).recorded) CHECK(length == 10);
 }
 
+TEST_CASE("steps that were none are forgotten, read already or not") {
+  StepClock clock;
+  uint64_t nth = 0;
+  for (; nth < 20; ++nth) clock.begin(nth, static_cast<int64_t>(nth), nth >= 10);
+  clock.follow();
+  for (; nth < 30; ++nth) clock.begin(nth, static_cast<int64_t>(nth), false);
+  clock.forget();
+  CHECK(take(clock).bare.empty());
+  for (int64_t now = 1'000; nth < 40; ++nth, now += 100) clock.begin(nth, now, false);
+  clock.follow();
+  const Taken t = take(clock);
+  CHECK(t.recorded.empty());
+  CHECK(t.bare == std::vector<int64_t>(9, 100));
+}
+
 TEST_CASE("a thread that writes while another reads") {
   StepClock clock;
   std::thread job([&] {
