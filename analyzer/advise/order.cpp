@@ -49,7 +49,8 @@ Key key_of(const Finding& f, const Rule& rule, const VerdictFacts& verdict) {
           f.rule};
 }
 
-// Depth first over `after`, along the sorted order: predecessors directly before who needs them.
+// Depth first over `after`, along the sorted order: predecessors directly before who needs them, in
+// the order of work, but for the very first, which answers the verdict.
 class AfterOrder {
  public:
   AfterOrder(const std::vector<Finding>& findings, const RuleSet& rules)
@@ -74,7 +75,11 @@ class AfterOrder {
       if (it != at_.end() && findings_[it->second].status == FindingStatus::fires)
         before.push_back(it->second);
     }
-    std::sort(before.begin(), before.end());
+    const bool answered = !out_.empty();
+    std::sort(before.begin(), before.end(), [&](size_t a, size_t b) {
+      return std::pair(answered ? phase_index(findings_[a].phase) : 0, a) <
+             std::pair(answered ? phase_index(findings_[b].phase) : 0, b);
+    });
     for (size_t k : before) emit(k);
     out_.push_back(i);
   }

@@ -35,38 +35,46 @@ def number(version):
 
 
 def refused(words, note, beside, c):
-    """What is wrong with an action, given the settings in force: (name, is it)."""
+    """What is wrong with an action, given the settings in force: (name, is it). Words as flags: dashes, no case."""
     modules, delayed = c.get("recompute_modules", []), c.get("fp8_recipe", "delayed") == "delayed"
-    has = words.__contains__
     recompute = "recompute-modules" in words
     split = c["tp"] > 1 or c["cp"] > 1
     version = c.get("framework_version")
-    yield "expert overlap under full recompute", has("--overlap-moe-expert-parallel-comm") and c.get("recompute_granularity") == "full" and "only with" not in note
-    yield "expert overlap beside recompute of moe", has("--overlap-moe-expert-parallel-comm") and "moe" in modules and "only with" not in note
-    yield "expert overlap beside that of shared experts", has("--overlap-moe-expert-parallel-comm") and c.get("moe_shared_expert_overlap") and "shared" not in note
-    yield "shared-expert overlap beside expert overlap", has("--moe-shared-expert-overlap") and c.get("overlap_moe_expert_parallel_comm")
-    yield "layer graphs under full recompute", has("--cuda-graph-impl transformer_engine") and c.get("recompute_granularity") == "full"
-    yield "layer graphs beside layer offload", has("--cuda-graph-impl transformer_engine") and c.get("cpu_offloading_layers")
-    yield "graph of the router beside recompute of moe", has("modules moe_router") and "moe" in modules and "--recompute-modules without moe" not in beside
-    yield "recompute beside layer offload", has("recompute-granularity selective") and c.get("cpu_offloading_layers")
-    yield "module offload beside layer offload", has("--fine-grained") and c.get("cpu_offloading_layers")
-    yield "moe_act without grouped GEMM", recompute and has("moe_act") and c.get("moe_grouped_gemm") is False
-    yield "recompute under delayed scaling", recompute and re.search("moe_act|layernorm", words) and c.get("fp8_format") and delayed and "--fp8-recipe" not in beside
-    yield "FP8 parameter gather beside optimizer offload", has("--fp8-param-gather") and c.get("optimizer_cpu_offload") and not delayed
+
+    def has(pattern):
+        return re.search(pattern, words) is not None
+
+    overlap, graphs = has("overlap-moe-expert-parallel-comm"), has("cuda-graph-impl.* \"?transformer-engine")
+    yield "expert overlap under full recompute", overlap and c.get("recompute_granularity") == "full" and "only with" not in note
+    yield "expert overlap beside recompute of moe", overlap and "moe" in modules and "only with" not in note
+    yield "expert overlap beside that of shared experts", overlap and c.get("moe_shared_expert_overlap") and "shared" not in note
+    yield "shared-expert overlap beside expert overlap", has("moe-shared-expert-overlap( true|$)") and c.get("overlap_moe_expert_parallel_comm")
+    yield "layer graphs under full recompute", graphs and c.get("recompute_granularity") == "full"
+    yield "layer graphs beside layer offload", graphs and c.get("cpu_offloading_layers")
+    yield "graph of the router beside recompute of moe", graphs and has("moe-router") and "moe" in modules and not re.search("recompute-modules without .?moe", beside)
+    yield "recompute beside layer offload", has("recompute-granularity.*selective") and c.get("cpu_offloading_layers")
+    yield "module offload beside layer offload", has("fine-grained") and c.get("cpu_offloading_layers")
+    yield "moe_act without grouped GEMM", recompute and has("moe-act") and c.get("moe_grouped_gemm") is False
+    yield "recompute under delayed scaling", recompute and has("moe-act|layernorm") and c.get("fp8_format") and delayed and not re.search("fp8-recipe|current-scaling", beside)
+    yield "FP8 parameter gather beside optimizer offload", has("fp8-param-gather") and c.get("optimizer_cpu_offload") and not delayed
     yield "DeepEP beside padding", has("deepep") and c.get("moe_pad_expert_input_to_capacity")
-    yield "expandable segments beside registered buffers", has("expandable_segments:True") and c.get("nccl_ub")
-    yield "registered buffers beside expandable segments", has("--use-nccl-ub") and c.get("expandable_segments")
-    yield "one connection under FSDP", words == "CUDA_DEVICE_MAX_CONNECTIONS 1" and c.get("megatron_fsdp")
-    yield "many connections beside TP or CP", bool(re.match("CUDA_DEVICE_MAX_CONNECTIONS (8|32)", words)) and split and not re.search("wants 1|needs it", note) and not c.get("megatron_fsdp")
-    yield "parameter gather without gradient overlap", has("--overlap-param-gather") and c.get("overlap_grad_reduce") is False and not has("--overlap-grad-reduce")
-    yield "parameter gather without distributed optimizer", has("--overlap-param-gather") and c.get("use_distributed_optimizer") is False and not has("--use-distributed-optimizer")
-    yield "BF16 moments without distributed optimizer", has("--use-precision-aware-optimizer") and not c.get("use_distributed_optimizer") and "distributed" not in words + note
-    yield "virtual stages without stages", has("num-virtual-stages") and c["pp"] == 1
-    yield "virtual stages in use", has("num-virtual-stages") and c.get("vpp", 1) > 1
-    yield "tensor parallel overlap without TP", has("--tp-comm-overlap") and c["tp"] == 1
-    yield "grouped GEMM in use", has("--moe-grouped-gemm") and c.get("moe_grouped_gemm")
+    yield "expandable segments beside registered buffers", has("expandable-segments:true") and c.get("nccl_ub")
+    yield "registered buffers beside expandable segments", has("nccl-ub") and c.get("expandable_segments")
+    yield "one connection under FSDP", words == "cuda-device-max-connections 1" and c.get("megatron_fsdp")
+    yield "many connections beside TP or CP", has("^cuda-device-max-connections (8|32)") and split and not re.search("wants 1|needs it", note) and not c.get("megatron_fsdp")
+    yield "parameter gather without gradient overlap", has("overlap-param-gather") and c.get("overlap_grad_reduce") is False and not has("overlap-grad-reduce")
+    yield "parameter gather without distributed optimizer", has("overlap-param-gather") and c.get("use_distributed_optimizer") is False and not has("use-distributed-optimizer")
+    yield "BF16 moments without distributed optimizer", has("use-precision-aware-optimizer") and not c.get("use_distributed_optimizer") and "distributed" not in words + note
+    yield "virtual stages without stages", has("num-virtual-stages|virtual-pipeline") and c["pp"] == 1
+    yield "virtual stages in use", has("num-virtual-stages|virtual-pipeline") and c.get("vpp", 1) > 1
+    yield "tensor parallel overlap without TP", has("tp-comm-overlap") and c["tp"] == 1
+    yield "grouped GEMM in use", has("moe-grouped-gemm") and c.get("moe_grouped_gemm")
     for flag in re.findall("--[a-z][a-z0-9-]+", words if version else ""):
         yield "%s before %s" % (flag, SINCE.get(flag)), flag in SINCE and number(version) < number(SINCE[flag]) and "not in " + version not in note
+
+
+def as_flags(action):
+    return (action["set"] + " " + action["to"]).strip().replace("_", "-").lower()
 
 
 def main():
@@ -79,7 +87,7 @@ def main():
             c = {key: value for key, value in ((key, draw.choice(values)) for key, values in VALUES.items()) if value is not None}
             if c.get("recompute_granularity") != "selective":
                 c.pop("recompute_modules", None)
-            c.update(framework="megatron_lm", seq_len=4096)
+            c.update(framework=draw.choice(["megatron_lm", "megatron_bridge"]), seq_len=4096)
             with open(path, "w") as f:
                 json.dump(c, f)
             story = draw.choice(stories)
@@ -93,11 +101,11 @@ def main():
                 continue
             held += 1
             for f in fired:
-                said = [a for a in f["actions"] if a["framework"] in ("megatron_lm", "env")] if f["phase"] != "data" else []
-                beside = "; ".join((a["set"] + " " + a["to"]).strip() for a in said)
+                said = [a for a in f["actions"] if a["framework"] in (c["framework"], "env")] if f["phase"] != "data" else []
+                beside = "; ".join(as_flags(a) for a in said)
                 for a in said:
                     actions += 1
-                    words = (a["set"] + " " + a["to"]).strip()
+                    words = as_flags(a)
                     for name, wrong in refused(words, a["note"], beside, c):
                         if wrong:
                             faults.setdefault("%s: %s: %s (%s)" % (name, f["rule"], words, story), c)

@@ -120,6 +120,22 @@ TEST_CASE("after pulls what must come first directly before it, across tiers") {
   CHECK(ids(f) == "d_batch a_sync c_graph b_other ");
 }
 
+TEST_CASE("what comes first stands in the order of work, behind the answer to the verdict") {
+  const Entry fusion{"a/fusion", "retune", {"launch_bound"}, 60};
+  const Entry loader{"a/loader", "profile"};
+  const Entry graphs{"a/graphs",
+                     "retune",
+                     {"launch_bound"},
+                     20,
+                     0.1,
+                     FindingStatus::fires,
+                     {"a/fusion", "a/loader"}};
+  const Entry batch{"a/batch", "scale", {"launch_bound"}};
+  CHECK(ids(ordered({fusion, loader, graphs, batch}, kLaunch)) ==
+        "a/batch a/loader a/fusion a/graphs ");
+  CHECK(ids(ordered({fusion, loader, graphs}, kLaunch)) == "a/fusion a/loader a/graphs ");
+}
+
 TEST_CASE("after looks only at what fires") {
   const auto f = ordered({{"a", "retune", {}, 90, 0.1, FindingStatus::no},
                           {"b", "fit", {}, 1, 0.1, FindingStatus::fires, {"a", "absent"}}},
