@@ -13,6 +13,7 @@ With --device cpu it runs where no GPU is, to be tried: there is nothing of a GP
 """
 import argparse
 import contextlib
+import functools
 import os
 import sys
 import time
@@ -120,8 +121,13 @@ def make_model(torch, args, device, local_rank):
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank] if args.device == "cuda" else None,
                                                          find_unused_parameters=args.model == "moe")
     if args.parallel == "fsdp":
+        from model import Block
         from torch.distributed.fsdp import FullyShardedDataParallel
-        return FullyShardedDataParallel(model, device_id=local_rank if args.device == "cuda" else None, use_orig_params=True)
+        from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
+        by_block = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={Block})
+        options = {"use_orig_params": True} if hasattr(torch, "compile") else {}  # since 2.0
+        return FullyShardedDataParallel(model, device_id=local_rank if args.device == "cuda" else None,
+                                        auto_wrap_policy=by_block, **options)
     return model
 
 

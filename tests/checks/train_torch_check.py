@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""samples/train_torch as far as it can be checked without a GPU and without PyTorch: arguments, what it says, and the order of the
-ranges and of what stands in the way, with a stand-in for torch. It proves nothing about the model.
+"""samples/train_torch as far as it can be checked without a GPU: arguments, what it says, and the order of the ranges and of what
+stands in the way, with a stand-in for torch. Where PyTorch is, a small model is trained on the CPU.
 
 train_torch_check.py SOURCE_DIR
 """
@@ -8,6 +8,7 @@ import importlib.util
 import os
 import pathlib
 import py_compile
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,34 @@ class Order(unittest.TestCase):
         self.assertEqual(gpt.call_args.args[-2], 8)
         torch.distributed.init_process_group.assert_called_once_with("nccl")
         torch.distributed.destroy_process_group.assert_called_once()
+
+
+@unittest.skipIf(importlib.util.find_spec("torch") is None, "needs PyTorch")
+class OnTheCpu(unittest.TestCase):
+    SMALL = ("--device", "cpu", "--steps", "2", "--batch", "1", "--length", "32", "--width", "64", "--layers", "1", "--vocabulary", "128")
+
+    def test_small_models_are_trained(self):
+        losses = set()
+        for more in ([], ["--bottleneck", "recompute"], ["--bottleneck", "offload"]):
+            ran = run(*self.SMALL, *more, OMP_NUM_THREADS="1")
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            losses.add(ran.stdout.split()[-1])
+        self.assertEqual(len(losses), 1, losses)  # what is in the way changes nothing
+        ran = run(*self.SMALL, "--model", "moe", "--bottleneck", "dataloader", "--load-ms", "1", OMP_NUM_THREADS="1")
+        self.assertRegex(ran.stdout, r"^2 steps of \d+\.\d ms, loss \d\.\d{3}$")
+
+    def test_two_ranks(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        jobs = [subprocess.Popen([sys.executable, "-B", FOLDER / "train.py", *self.SMALL, "--parallel", "ddp"], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env={**ENVIRONMENT, "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                                      "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}) for rank in "01"]
+        said = [job.communicate(timeout=120) for job in jobs]
+        self.assertEqual([job.returncode for job in jobs], [0, 0], said)
+        self.assertIn("2 steps of", said[0][0])
+        self.assertEqual(said[1][0], "")
 
 
 if __name__ == "__main__":

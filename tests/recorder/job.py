@@ -91,11 +91,28 @@ class Job(Recorder):
 
 
 class RealLibraries(Recorder):
-    def test_the_nvtx_of_nccl_in_a_python_process(self):
+    def nccl(self):
         library = next((p for p in map(pathlib.Path, ("/usr/local/cuda/lib64/libnccl.so.2", "/usr/lib/x86_64-linux-gnu/libnccl.so.2"))
                         if p.exists()), None)
         if library is None or sanitized():
             self.skipTest("needs libnccl, and a library that Python can load")
+        return library
+
+    def test_steps_by_what_the_real_nccl_is_asked_for(self):
+        program = (f"import ctypes, time; c = ctypes.CDLL('{self.nccl()}')\n"
+                   "for n in range(280):\n"
+                   "    for count in (5000, 5000, 7000, 2 + n % 7):\n"  # the last is too small to count
+                   "        c.ncclAllReduce(None, None, ctypes.c_size_t(count), 7, 0, None, None)\n"
+                   "        time.sleep(0.004)\n")
+        ran = self.record(sys.executable, "-c", program, options=["--steps", "200:219"])
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        text = decoded(self.files()[0])
+        self.assertIn("a pattern of 3 NCCL operations", text)
+        self.assertIn("recorded 200:219", text)
+        self.assertIn(text.count("bytes: 28000"), range(20, 30))
+
+    def test_the_nvtx_of_nccl_in_a_python_process(self):
+        library = self.nccl()
         # Without a communicator the calls fail, but their ranges and payloads are the real ones.
         program = (f"import ctypes; c = ctypes.CDLL('{library}')\n"
                    "for i in range(3):\n"
