@@ -102,6 +102,23 @@ struct Range {
   int64_t bytes;
 };
 
+// Of a communicator and bytes, with a static number, as NCCL has them.
+void register_schema(ws::collector::nvtx::Domain domain, uint64_t number) {
+  using namespace ws::collector::nvtx;
+  SchemaEntry entries[2] = {};
+  entries[0].type = kUint64;
+  entries[0].name = "NCCL communicator ID";
+  entries[1].type = kSize;
+  entries[1].name = "Message size [bytes]";
+  entries[1].offset = 8;
+  SchemaAttributes schema{};
+  schema.field_mask = kFieldSchemaId;
+  schema.entries = entries;
+  schema.entry_count = 2;
+  schema.schema = number;
+  nvtx().payload<uint64_t>(kSchemaRegister, domain, static_cast<const SchemaAttributes*>(&schema));
+}
+
 // Nested ranges of one thread, in order of their begins (of equal ones the longest first).
 class ThreadPlayer {
  public:
@@ -137,26 +154,13 @@ class ThreadPlayer {
     EventAttributes a = ws::test::NvtxClient::text(nullptr);
     a.message_type = kRegistered;
     a.message.registered = nvtx().string(domain(r.domain), r.name.c_str());
-    // As NCCL does: a static schema of communicator and bytes.
     struct {
       uint64_t communicator;
       size_t bytes;
     } values{r.communicator, static_cast<size_t>(r.bytes)};
     PayloadData data{(1 << 24) + 4, sizeof values, &values};
     if (r.bytes >= 0) {
-      SchemaEntry entries[2] = {};
-      entries[0].type = kUint64;
-      entries[0].name = "NCCL communicator ID";
-      entries[1].type = kSize;
-      entries[1].name = "Message size [bytes]";
-      entries[1].offset = 8;
-      SchemaAttributes schema{};
-      schema.field_mask = kFieldSchemaId;
-      schema.entries = entries;
-      schema.entry_count = 2;
-      schema.schema = data.schema;
-      nvtx().payload<uint64_t>(kSchemaRegister, domain(r.domain),
-                               static_cast<const SchemaAttributes*>(&schema));
+      register_schema(domain(r.domain), data.schema);
       a.payload_type = kPayloadExtended;
       a.payload_count = 1;
       a.payload = reinterpret_cast<uint64_t>(&data);
@@ -341,22 +345,7 @@ int loop(uint32_t steps, const std::string& way) {
 // As NCCL asks for an operation: a registered name and a payload in a schema of its own.
 class NcclRanges {
  public:
-  NcclRanges() {
-    using namespace ws::collector::nvtx;
-    SchemaEntry entries[2] = {};
-    entries[0].type = kUint64;
-    entries[0].name = "NCCL communicator ID";
-    entries[1].type = kSize;
-    entries[1].name = "Message size [bytes]";
-    entries[1].offset = 8;
-    SchemaAttributes schema{};
-    schema.field_mask = kFieldSchemaId;
-    schema.entries = entries;
-    schema.entry_count = 2;
-    schema.schema = kSchema;
-    nvtx().payload<uint64_t>(kSchemaRegister, domain_,
-                             static_cast<const SchemaAttributes*>(&schema));
-  }
+  NcclRanges() { register_schema(domain_, kSchema); }
   void ask(uint64_t communicator, size_t bytes) {
     using namespace ws::collector::nvtx;
     struct {
