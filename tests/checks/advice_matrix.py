@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
-COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 120, int(sys.argv[4]) if len(sys.argv) > 4 else 7
+COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 80, int(sys.argv[4]) if len(sys.argv) > 4 else 7
 VALUES = {
     "ep": [1, 4, 8], "tp": [1, 2, 4], "pp": [1, 2, 4], "vpp": [None, None, 2], "cp": [1, 1, 2], "num_experts": [None, 64], "moe_grouped_gemm": [None, True, False],
     "moe_token_dispatcher_type": [None, "alltoall", "flex", "allgather"], "moe_flex_dispatcher_backend": [None, "deepep", "hybridep"],
