@@ -171,11 +171,15 @@ std::string allocator(const View& v) {
 
 std::string recompute(const View& v) {
   const TimeNs ns = v.p[Leaf::recompute];
+  const bool inferred = std::any_of(v.ranks.begin(), v.ranks.end(), [](const RankAnalysis& rank) {
+    return rank.notes.count(NoteCode::recompute_inferred) > 0;
+  });
   return fmt::format(
-      "{} of the step ({}) repeats forward kernels in the backward pass: they are launched inside "
-      "recompute ranges (CheckpointFunctionBackward and the like) or by forward operators that "
-      "run inside a backward node (non-reentrant checkpoint)",
-      v.share(ns), duration(ns));
+      "{} of the step ({}) repeats forward kernels in the backward pass: they are launched {}",
+      v.share(ns), duration(ns),
+      inferred ? "by forward operators that run inside a backward node, as a non-reentrant "
+                 "checkpoint lets them; no range names it"
+               : "inside recompute ranges (CheckpointFunctionBackward and the like)");
 }
 
 std::string offload(const View& v) {

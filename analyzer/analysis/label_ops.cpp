@@ -76,7 +76,8 @@ Labels label_ops(const Trace& trace, const KernelClasses& classes) {
   find_communicators(trace, names.classes, names.of_name, out);
   const PassRanges ranges(trace);
   set_kinds(trace, ranges, passes, out);
-  flag_recompute(trace, ranges, passes, out.ops);
+  if (const int64_t guessed = flag_recompute(trace, ranges, passes, out.ops); guessed > 0)
+    out.notes.add(NoteCode::recompute_inferred, {}, guessed);
   flag_offload(trace, out.ops);
   return out;
 }

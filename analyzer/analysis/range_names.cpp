@@ -191,6 +191,20 @@ bool speaks_of_gradients(std::string_view name) {
   return false;
 }
 
+bool is_computing_op(std::string_view name) {
+  const std::string_view s = range_stem(name);
+  const size_t colons = s.find("::");
+  if (colons == std::string_view::npos) return false;
+  const std::string_view op = s.substr(colons + 2);
+  constexpr std::array<std::string_view, 12> kNoWork = {"empty",      "zeros",   "ones",   "full",
+                                                        "new_",       "detach",  "resize", "view",
+                                                        "as_strided", "reshape", "expand", "t"};
+  for (std::string_view n : kNoWork) {
+    if (op == n || (n.size() > 1 && starts_with(op, n))) return false;
+  }
+  return true;
+}
+
 bool is_offload_name(std::string_view name) {
   const std::string s = small_letters(range_stem(name));
   for (std::string_view word : {"offload", "onload", "swap_in", "swap_out"}) {

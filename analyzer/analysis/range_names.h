@@ -38,5 +38,7 @@ bool is_backward_phase(std::string_view name);
 // "all_reduce grad [w1]", but not zeroing or clipping of gradients.
 bool speaks_of_gradients(std::string_view name);
 bool is_offload_name(std::string_view name);
+// An operator of PyTorch that does more than to make or to view a tensor.
+bool is_computing_op(std::string_view name);
 
 }  // namespace ws

@@ -8,18 +8,24 @@
 
 namespace ws {
 
-void flag_recompute(const Trace& trace, const PassRanges& ranges,
-                    const std::vector<PassHint>& passes, OpLabels& labels) {
+int64_t flag_recompute(const Trace& trace, const PassRanges& ranges,
+                       const std::vector<PassHint>& passes, OpLabels& labels) {
   const GpuOps& ops = trace.ops;
+  int64_t inferred = 0;
   for (size_t i = 0; i < ops.size(); ++i) {
     if (ops.launch[i] == kNoRow || is_copy(labels.cls[i])) continue;
     const ThreadId thread = trace.calls.thread[ops.launch[i]];
     const TimeNs at = trace.calls.begin_ns[ops.launch[i]];
     const bool forward_only =
         ops.kind[i] == OpKind::kernel && passes[row(ops.name[i])] == PassHint::forward;
-    if (ranges.recompute_at(thread, at) || (forward_only && ranges.backward_at(thread, at)))
-      labels.flags[i] |= kFlagRecompute;
+    const bool named = ranges.recompute_at(thread, at);
+    if (!named && !ranges.repeated_at(thread, at) &&
+        !(forward_only && ranges.backward_at(thread, at)))
+      continue;
+    labels.flags[i] |= kFlagRecompute;
+    inferred += named ? 0 : 1;
   }
+  return inferred;
 }
 
 double recompute_estimate(const Trace& trace, const KernelClasses& classes, DeviceId device,

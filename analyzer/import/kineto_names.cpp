@@ -89,6 +89,12 @@ bool is_compilation(std::string_view name) {
          (contains(function, "compile") && function != "compile_wrapper");
 }
 
+// "torch/utils/checkpoint.py(1500): recompute_fn": the only name that a checkpoint without a
+// backward function of its own has.
+bool is_recompute(std::string_view name) {
+  return contains(name, "checkpoint") && contains(function_of(name), "recompute");
+}
+
 }  // namespace
 
 Category category_of(std::string_view cat) {
@@ -137,7 +143,8 @@ std::string_view api_name(std::string_view name) {
 bool is_graph_launch(std::string_view call) { return contains(call, "GraphLaunch"); }
 
 bool is_wanted_python(std::string_view name) {
-  return is_garbage_collection(name) || is_data_loading(name) || is_compilation(name);
+  return is_garbage_collection(name) || is_data_loading(name) || is_compilation(name) ||
+         is_recompute(name);
 }
 
 }  // namespace ws::kineto

@@ -141,6 +141,10 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      ""},
     {"recompute_estimated", kInfo, "recompute is estimated from counts of kernels, not from ranges",
      "record with host ranges of the backward pass"},
+    {"recompute_inferred", kInfo,
+     "recompute is inferred: forward operators or kernels run inside the backward pass, and no "
+     "range names it",
+     ""},
     {"processes_share_device", kInfo, "several processes share one GPU and are shown as one rank",
      ""},
     {"what_if_not_available", kInfo, "changes were not re-simulated", ""},

@@ -78,6 +78,7 @@ enum class NoteCode : uint8_t {
   clocks_unknown,
   clock_violations,
   recompute_estimated,
+  recompute_inferred,
   processes_share_device,
   what_if_not_available,
   // the run configuration

@@ -259,9 +259,16 @@ Table memory_table(const Report& report) {
                                             percent_text(*m.fragmentation_share))
                               : "");
   }
+  const auto noted = [&](std::string_view code) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [&](const ReportNote& n) { return n.code == code; });
+  };
   if (m.recompute_share > 0) {
     row("recompute", percent_text(m.recompute_share),
-        m.recompute_estimated ? "estimated by counting kernels: a bound" : "");
+        m.recompute_estimated ? "estimated by counting kernels: a bound"
+        : noted("recompute_inferred")
+            ? "told by forward operators in the backward pass, not by a range"
+            : "launched inside ranges that name it");
   }
   if (m.offload_bytes > 0) {
     row("offload", bytes_text(m.offload_bytes),

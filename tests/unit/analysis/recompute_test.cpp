@@ -54,6 +54,63 @@ TEST_CASE("recompute: a forward op with a sequence number of its own inside the 
   CHECK(flags(m) == std::vector<bool>{true, false, false});
 }
 
+namespace {
+// A backward node at `at` with an op of the given sequence number and one kernel inside.
+void node_with_op(Maker& m, TimeNs at, const std::string& op, int64_t op_sequence) {
+  const std::string name = "MulBackward" + std::to_string(at % 7);
+  m.range(at, at + 90, "autograd::engine::evaluate_function: " + name, 2, kCpu, at);
+  m.range(at + 5, at + 85, name, 2, kCpu, at);
+  m.range(at + 10, at + 40, op, 2, kCpu, op_sequence);
+  m.op(at + 20, 100'000 + at, 100'000 + at + 10, kGemm, 2);
+}
+}  // namespace
+
+TEST_CASE("recompute: gradients that are differentiated again repeat nothing") {
+  Maker all;  // create_graph: every node records what it does
+  for (TimeNs at : {1000, 1100, 1200}) node_with_op(all, at, "aten::mm", 40 + at);
+  // Making a tensor is no sign: it is recorded nowhere.
+  all.range(1250, 1255, "aten::empty_like", 2, kCpu, -1);
+  CHECK(flags(all) == std::vector<bool>{false, false, false});
+
+  Maker unpacked;  // between plain nodes one that unpacks, and then does its own work
+  node_with_op(unpacked, 1000, "aten::mm", -1);
+  node_with_op(unpacked, 1100, "aten::conv2d", 40);
+  unpacked.range(1150, 1160, "aten::threshold_backward", 2, kCpu, -1);
+  node_with_op(unpacked, 1200, "aten::mm", -1);
+  CHECK(flags(unpacked) == std::vector<bool>{false, true, false});
+
+  Maker every;  // each node unpacks a checkpoint of its own
+  for (TimeNs at : {1000, 1100}) {
+    node_with_op(every, at, "aten::gelu", 40 + at);
+    every.range(at + 50, at + 60, "aten::gelu_backward", 2, kCpu, -1);
+  }
+  CHECK(flags(every) == std::vector<bool>{true, true});
+
+  Maker named;  // what a range names counts, whatever lies around
+  for (TimeNs at : {1000, 1100}) {
+    node_with_op(named, at, "aten::mm", 40 + at);
+    named.range(at + 12, at + 38, "torch/utils/checkpoint.py(1500): recompute_fn", 2,
+                RangeSource::python);
+  }
+  CHECK(flags(named) == std::vector<bool>{true, true});
+}
+
+TEST_CASE("recompute: what no range names is counted as inferred") {
+  const auto inferred = [](Maker& m) {
+    return label_ops(m.b.seal(), classes()).notes.count(NoteCode::recompute_inferred);
+  };
+  Maker by_name, by_op, by_kernel;
+  by_name.range(0, 100, "recompute");
+  by_name.op(10, 200, 210, kGemm);
+  CHECK(inferred(by_name) == 0);
+  node_with_op(by_op, 1000, "aten::mm", 40);
+  CHECK(inferred(by_op) == 1);
+  by_kernel.range(0, 1000, "backward");
+  by_kernel.op(30, 2000, 2010, kAttentionForward, 2);
+  by_kernel.op(40, 2010, 2020, kAttentionForward, 2);
+  CHECK(inferred(by_kernel) == 2);
+}
+
 TEST_CASE("recompute: the node of the backward engine is no forward op, whatever its name") {
   Maker m;
   m.range(0, 1000, "autograd::engine::evaluate_function: torch::autograd::CopyBackwards", 2, kCpu,

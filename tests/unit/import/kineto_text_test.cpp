@@ -210,7 +210,8 @@ TEST_CASE("copies, synchronisation, calls and python functions by name") {
   for (const char* s :
        {"gc", "gc.collect", "gc.py: collect generation 2", "<built-in function collect>",
         "enumerate(DataLoader)#_next", "torch/utils/data/dataloader.py(630): __next__",
-        "torch._dynamo: compile", "torch/_dynamo/convert_frame.py(90): _compile"}) {
+        "torch._dynamo: compile", "torch/_dynamo/convert_frame.py(90): _compile",
+        "torch/utils/checkpoint.py(1500): recompute_fn"}) {
     INFO(s);
     CHECK(is_wanted_python(s));
   }
@@ -218,7 +219,8 @@ TEST_CASE("copies, synchronisation, calls and python functions by name") {
                         "_collections_abc.py(821): get", "threading.py(973): _bootstrap",
                         "<built-in method append of collections.deque object at 0x7f>",
                         "torch/_dynamo/eval_frame.py(838): compile_wrapper", "re.py(250): compile",
-                        "trainer.py(3): step"}) {
+                        "trainer.py(3): step", "metrics.py(7): recompute",
+                        "torch/utils/checkpoint.py(1101): pack_hook"}) {
     INFO(s);
     CHECK_FALSE(is_wanted_python(s));
   }

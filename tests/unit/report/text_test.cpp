@@ -231,6 +231,16 @@ TEST_CASE("where a group is all of the step, no step is left to speak of") {
   CHECK(!has(text_of(facts, {}), "the step takes 100 ns"));
 }
 
+TEST_CASE("recompute says what tells it") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_memory SET recompute_share = 0.2, recompute_estimated = 0");
+  CHECK(has(text_of(facts, {}), "launched inside ranges that name it"));
+  exec(facts, "INSERT INTO fact_note VALUES ('recompute_inferred', 'info', 3, '', 'a', '')");
+  CHECK(has(text_of(facts, {}), "told by forward operators in the backward pass"));
+  exec(facts, "UPDATE fact_memory SET recompute_estimated = 1");
+  CHECK(has(text_of(facts, {}), "estimated by counting kernels: a bound"));
+}
+
 TEST_CASE("the exposed time of offload is not told twice") {
   const FactDb facts = exchange_facts();
   exec(facts,
