@@ -173,11 +173,12 @@ void add_state(RankMemory& rank, const StateBytes& b, const Parameters& p) {
                      b.compute),
          kTorchSource, whole_bytes(computing * b.compute)});
   }
-  if (b.bucket > 0)
+  if (b.bucket > 0) {
     rank.parts.push_back(
         {MemoryKind::gradients, "buckets of DDP",
          fmt::format("{:.3f}e9 parameters x {:g} B", (p.dense + p.experts) / 1e9, b.bucket),
          kTorchSource, whole_bytes((p.dense + p.experts) * b.bucket)});
+  }
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ TEST_CASE("groups behind a stream number are found by common ends") {
         r.kind = CommKind::tp;
         const TimeNs end = 10'000'000 * (i + 1) + (second ? 400'000 + 3'000 * (i % 11) : 0);
         r.begin_ns = r.order_ns = end - (rank % 4 == 0 ? 1'000'000 : 5'000'000);
-        r.end_ns = end + 9'000 * (rank % 4);
+        r.end_ns = end + TimeNs{9'000} * (rank % 4);
         comms.records.push_back(r);
       }
       set.ranks.push_back(std::move(comms));
@@ -227,7 +227,7 @@ TEST_CASE("two receives are not each other's partner") {
     CommRecord r;
     r.op = CollectiveOp::recv;
     r.kind = CommKind::pp;
-    r.begin_ns = 1000 * rank, r.end_ns = 10'000;
+    r.begin_ns = TimeNs{1'000} * rank, r.end_ns = 10'000;
     set.ranks.push_back({rank, {r}});
   }
   const Offsets zero(2, TimeNs{0});
@@ -277,8 +277,8 @@ TEST_CASE("a lost record costs its own instance under a skewed clock too") {
   for (int i = 0; i < 40; ++i) {
     CommRecord r;
     r.op = CollectiveOp::all_reduce;
-    r.begin_ns = r.order_ns = 100'000 * i;
-    r.end_ns = r.begin_ns + 50'000 + 997 * (i % 7);
+    r.begin_ns = r.order_ns = TimeNs{100'000} * i;
+    r.end_ns = r.begin_ns + 50'000 + TimeNs{997} * (i % 7);
     set.ranks[0].records.push_back(r);
     if (i == 11 || i == 23) continue;
     r.begin_ns += kSkew + 1'000, r.order_ns = r.begin_ns, r.end_ns += kSkew;

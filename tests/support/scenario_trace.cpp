@@ -102,10 +102,11 @@ ScenarioTrace::ScenarioTrace(const ScenarioInput& input, TimeNs shift_ns, TimeNs
     const auto arrival = input.arrivals.find(o.id);
     arrivals.push_back(arrival == input.arrivals.end() ? kNoArrival : arrival->second + shift_ns);
   }
-  for (const ScenarioCall& c : input.calls)
+  for (const ScenarioCall& c : input.calls) {
     b.add(CallRow{c.s + shift_ns, c.e + shift_ns, b.intern(c.name),
                   b.thread(b.process(c.pid), c.tid), c.corr.value_or(kNoCorrelation)},
           {});
+  }
   for (const ScenarioRange& r : input.ranges) {
     const auto [name, source] = range_of(r.kind);
     b.add(RangeRow{r.s + shift_ns, r.e + shift_ns, b.intern(name),

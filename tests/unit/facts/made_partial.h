@@ -62,7 +62,7 @@ inline ReplayRank replay(const DeviceAnalysis& on) {
   out.thread_process = {0, 0};
   for (uint32_t i = 0; i < 4; ++i) {
     const Interval window = on.steps[1 + i / 2].window;
-    const TimeNs begin = window.begin_ns + 400'000 * (i % 2);
+    const TimeNs begin = window.begin_ns + TimeNs{400'000} * (i % 2);
     ReplayCall call;
     call.begin_ns = begin;
     call.end_ns = begin + 5'000;
@@ -86,7 +86,7 @@ inline ReplayRank replay(const DeviceAnalysis& on) {
     op.kind = i % 2 == 0 ? CommKind::other : CommKind::dp;
     op.coll = i % 2 == 0 ? CollectiveOp::unknown : CollectiveOp::all_reduce;
     op.comm_record = i % 2 == 0 ? kNoRow : 1 + i / 2;
-    op.bytes = 64 * i;
+    op.bytes = int64_t{64} * i;
     out.ops.push_back(op);
     out.launched.push_back(i);
     if (i % 2 == 1) out.waits.emplace_back(i - 1, i);
