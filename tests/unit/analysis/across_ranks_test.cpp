@@ -53,6 +53,7 @@ std::vector<RankAnalysis> play(const World& world) {
   std::vector<std::vector<TimeNs>> step_begin(makers.size());
   int64_t sequence = 0;
   std::vector<int> everybody;
+  everybody.reserve(world.ranks);
   for (int r = 0; r < world.ranks; ++r) everybody.push_back(r);
   for (int step = 0; step < world.steps; ++step) {
     for (size_t r = 0; r < makers.size(); ++r) step_begin[r].push_back(now[r]);
@@ -130,10 +131,11 @@ RunAnalysis run_of(const World& world) {
 
 TimeNs leaf_sum(const RunAnalysis& run, int32_t rank, Leaf leaf) {
   TimeNs sum = 0;
-  for (const RankAnalysis& r : run.ranks)
+  for (const RankAnalysis& r : run.ranks) {
     if (r.rank == rank)
       for (size_t i = 0; i < r.devices[0].steps.size(); ++i)
         if (r.devices[0].steps[i].steady) sum += r.devices[0].breakdowns[i][leaf];
+  }
   return sum;
 }
 int64_t steady(const RunAnalysis& run) {
@@ -160,7 +162,7 @@ TEST_CASE("across: clocks that drift apart over a long recording change no waiti
   for (const bool numbers : {true, false}) {
     world.numbers = numbers;
     world.gains = [](int rank) { return rank * 15e-6; };
-    world.clock = [](int rank) { return rank * 3 * kMs; };
+    world.clock = [](int rank) { return int64_t{rank} * 3 * kMs; };
     const RunAnalysis run = run_of(world);
     CHECK(run.notes.count(NoteCode::clock_drift) == 3);
     CHECK(run.across.clock_violations == 0);
@@ -169,7 +171,7 @@ TEST_CASE("across: clocks that drift apart over a long recording change no waiti
     for (int32_t rank : {0, 1, 2, 3}) {
       const TimeNs waited = leaf_sum(run, rank, Leaf::comm_dp_wait);
       const TimeNs truth = leaf_sum(even, rank, Leaf::comm_dp_wait);
-      CHECK(std::abs(waited - truth) <= truth / 1000 + 200 * 2000);
+      CHECK(std::abs(waited - truth) <= truth / 1000 + int64_t{200} * 2000);
     }
   }
 }
@@ -193,17 +195,18 @@ TEST_CASE("across: a recording that starts steps later is matched without number
     return work;
   };
   const RunAnalysis whole = run_of(world);
-  world.clock = [](int rank) { return rank * 3'000 * kMs; };
+  world.clock = [](int rank) { return int64_t{rank} * 3'000 * kMs; };
   world.first_step = [](int rank) { return rank == 1 ? 6 : 0; };
   const RunAnalysis run = run_of(world);
   CHECK(run.across.clock_violations == 0);
   CHECK(run.across.clock_error_ns == 0);
-  CHECK(run.across.split == 24 * 10);
-  for (int32_t rank : {0, 2, 3})  // of the steps that all have
+  CHECK(run.across.split == int64_t{24} * 10);
+  for (int32_t rank : {0, 2, 3}) {  // of the steps that all have
     CHECK(leaf_sum(run, rank, Leaf::comm_dp_wait) + leaf_sum(run, rank, Leaf::comm_dp_unsplit) +
               leaf_sum(run, rank, Leaf::comm_dp_transfer) ==
           leaf_sum(whole, rank, Leaf::comm_dp_wait) +
               leaf_sum(whole, rank, Leaf::comm_dp_transfer));
+  }
   CHECK(leaf_sum(run, 3, Leaf::comm_dp_wait) > leaf_sum(whole, 3, Leaf::comm_dp_wait) / 2);
 }
 
@@ -322,7 +325,7 @@ TEST_CASE("across: lateness is followed to the rank where it began") {
 TEST_CASE("across: clocks seconds apart change nothing but the offsets") {
   World world;
   world.work = [](int rank, int step, size_t) {
-    return Work{10 * kMs + (rank == 2 ? 3 * kMs : 0) + step * 7919, 0, 0, ""};
+    return Work{10 * kMs + (rank == 2 ? 3 * kMs : 0) + int64_t{step} * 7919, 0, 0, ""};
   };
   const RunAnalysis straight = run_of(world);
   for (const bool numbers : {true, false}) {
@@ -355,7 +358,7 @@ TEST_CASE("across: without common ends clocks that can not be right split nothin
   world.meetings = {
       {"all_to_all", "3", "EXPERT_MODEL_PARALLEL_GROUP", made::kSendRecv, {}, kMs / 5}};
   CHECK(leaf_sum(run_of(world), 0, Leaf::comm_ep_transfer) > 0);
-  world.clock = [](int rank) { return rank * 50 * kMs; };
+  world.clock = [](int rank) { return int64_t{rank} * 50 * kMs; };
   const RunAnalysis run = run_of(world);
   CHECK(run.across.clock_unknown);
   CHECK(run.notes.count(NoteCode::clocks_unknown) == run.across.instances);

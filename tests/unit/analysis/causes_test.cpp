@@ -18,7 +18,7 @@ struct Row {
 
 std::function<void(DeviceAnalysis&)> collective(CommKind kind, CollectiveOp op) {
   return [=](DeviceAnalysis& d) {
-    CollectiveRow row = made::collective(kind, op, 6 * 300'000);
+    CollectiveRow row = made::collective(kind, op, TimeNs{6} * 300'000);
     row.transfer_ns = row.unsplit_ns;
     row.unsplit_ns = 0;
     d.collectives.push_back(row);

@@ -288,10 +288,11 @@ TEST_CASE("code loading that the driver reports counts like the thread's own") {
   const ThreadId thread = b.thread(process, 1), pseudo = b.thread(process, -1);
   b.add(CallRow{100, 200, b.intern("cuModuleLoadData"), thread, kNoCorrelation}, {});
   b.add(CallRow{300, 310, b.intern("cudaLaunchKernel"), thread, kNoCorrelation}, {});
-  for (const TimeNs begin : {80, 150, 290})
+  for (const TimeNs begin : {80, 150, 290}) {
     b.add(RangeRow{begin, begin + 70, b.intern("Lazy Function Loading"), pseudo,
                    RangeSource::overhead, kNoRow, -1},
           {});
+  }
   b.add(
       RangeRow{90, 400, b.intern("Command Buffer Full"), pseudo, RangeSource::overhead, kNoRow, -1},
       {});

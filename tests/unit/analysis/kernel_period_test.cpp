@@ -25,9 +25,9 @@ Sealed seal(Run& r) {
   s.labels = label_ops(s.trace, classes());
   return s;
 }
-const char* kNorm = "void cuApplyLayerNorm<c10::Half>(T)";
-const char* kLoss = "nll_loss_forward_reduce_cuda_kernel_2d";
-const char* kEmbedding = "indexSelectLargeIndex";
+const char* const kNorm = "void cuApplyLayerNorm<c10::Half>(T)";
+const char* const kLoss = "nll_loss_forward_reduce_cuda_kernel_2d";
+const char* const kEmbedding = "indexSelectLargeIndex";
 
 void step_of_layers(Run& r, int layers) {
   r.m.op(r.t, r.t, r.t + 10, "Memcpy", 1, 7, 0, OpKind::h2d);

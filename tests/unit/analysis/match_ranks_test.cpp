@@ -28,8 +28,9 @@ TEST_CASE(
     "three") {
   for (const int count : {2, 3}) {
     std::vector<CommRecord> receives;
+    receives.reserve(count);
     for (int i = 0; i < count; ++i) {
-      receives.push_back(record(i * 10'000, i * 10'000 + (i == 0 ? 9'000 : 2'000),
+      receives.push_back(record(TimeNs{i} * 10'000, i * 10'000 + (i == 0 ? 9'000 : 2'000),
                                 CollectiveOp::recv, CommKind::pp));
     }
     const CrossRank cross = match_ranks({rank_of(0, receives)});

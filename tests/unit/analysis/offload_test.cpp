@@ -16,7 +16,7 @@ size_t offloaded(Maker& m) {
 }
 // Of a device that computes, unless a test says otherwise.
 void copies(Maker& m, OpKind kind, int count, int64_t bytes, bool pageable = false) {
-  for (int i = 0; i < count; ++i) m.copy(1000 * (m.correlation + 1), kind, bytes, pageable);
+  for (int i = 0; i < count; ++i) m.copy(TimeNs{1000} * (m.correlation + 1), kind, bytes, pageable);
 }
 }  // namespace
 

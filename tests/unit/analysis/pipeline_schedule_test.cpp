@@ -10,7 +10,7 @@ using namespace ws::test;
 TEST_CASE("stages and micro-batches of a pipeline") {
   ScenarioInput in;
   for (uint32_t i = 0; i < 4; ++i)
-    in.ops.push_back(op(i, 10000 * i, 10000 * i + 5000, 20, "comm", "pp", false));
+    in.ops.push_back(op(i, TimeNs{10000} * i, 10000 * i + 5000, 20, "comm", "pp", false));
   Built b = build({in, in});
   for (size_t r = 0; r < 2; ++r) {
     b.ranks[r].host_steps = {{0, 1000000}};

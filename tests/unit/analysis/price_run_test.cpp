@@ -83,7 +83,7 @@ TEST_CASE("a launch-bound run without launches is as long as its kernels") {
   TimeNs path = 0;
   for (const PathPart& part : run.path.parts) path += part.ns;
   CHECK(path == run.path.length_ns);
-  CHECK(run.path.length_ns == 5 * 500 * kUs);
+  CHECK(run.path.length_ns == int64_t{5} * 500 * kUs);
 }
 
 TEST_CASE("the next wall is that of the simulated steps") {

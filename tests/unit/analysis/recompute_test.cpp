@@ -163,14 +163,14 @@ TEST_CASE("recompute: crossing and deep ranges stay linear") {
 
 TEST_CASE("recompute estimate: forward launches beyond one per backward launch") {
   Maker m;
-  for (int i = 0; i < 4; ++i) m.bare_op(i * 100, i * 100 + 50, kAttentionForward);
-  for (int i = 4; i < 6; ++i) m.bare_op(i * 100, i * 100 + 80, kAttentionBackward);
+  for (int i = 0; i < 4; ++i) m.bare_op(TimeNs{i} * 100, i * 100 + 50, kAttentionForward);
+  for (int i = 4; i < 6; ++i) m.bare_op(TimeNs{i} * 100, i * 100 + 80, kAttentionBackward);
   m.bare_op(600, 1000, kGemm);
   const Trace t = m.b.seal();
   CHECK(recompute_estimate(t, classes(), DeviceId{0}, {0, 1000}) == Approx(0.1));  // 2 x 50
   CHECK(recompute_estimate(t, classes(), DeviceId{0}, {200, 1000}) == Approx(0.0));
   Maker forward;
-  for (int i = 0; i < 4; ++i) forward.bare_op(i * 100, i * 100 + 50, kAttentionForward);
+  for (int i = 0; i < 4; ++i) forward.bare_op(TimeNs{i} * 100, i * 100 + 50, kAttentionForward);
   const Trace f = forward.b.seal();
   CHECK(recompute_estimate(f, classes(), DeviceId{0}, {0, 400}) == 0.0);  // inference
 }

@@ -34,7 +34,7 @@ TEST_CASE("a launch-bound run without launches is as long as its kernels and gap
   ScenarioInput in;
   for (uint32_t i = 0; i < 5; ++i) {
     in.ops.push_back(op(i, 20000 * i + 5000, 20000 * i + 8000, 7, "membound"));
-    in.calls.push_back(call(20000 * i, 20000 * i + 4000, i));
+    in.calls.push_back(call(TimeNs{20000} * i, 20000 * i + 4000, i));
   }
   const ReplayGraph g = build({in}).graph();
   CHECK(baseline(g) == 88000);
@@ -82,7 +82,7 @@ TEST_CASE("what is not computed again is not launched again") {
   for (uint32_t i = 0; i < 4; ++i) {
     in.ops.push_back(op(i, 20000 * i + 5000, 20000 * i + 8000));
     in.ops.back().recompute = i == 1 || i == 2;
-    in.calls.push_back(call(20000 * i, 20000 * i + 4000, i));
+    in.calls.push_back(call(TimeNs{20000} * i, 20000 * i + 4000, i));
   }
   in.calls.push_back(call(30000, 31000, {}, 1, "cudaEventRecord"));
   std::sort(in.calls.begin(), in.calls.end(),
@@ -210,7 +210,7 @@ TEST_CASE("what a recording without event calls may have in order binds only con
 TEST_CASE("late ranks are no peers of each other") {
   std::vector<ScenarioInput> inputs(3);
   for (uint32_t r = 0; r < 3; ++r)
-    inputs[r].ops = {op(1, 0, 100000 * (r + 1), 7, "gemm", "other", false)};
+    inputs[r].ops = {op(1, 0, TimeNs{100000} * (r + 1), 7, "gemm", "other", false)};
   const ReplayGraph g = build(inputs).graph();
   for (const PeerTime& t : peer_times(g, {1, 2})) CHECK(t.duration_ns == 100000);
   const std::vector<PeerTime> all = peer_times(g, {0, 1, 2});  // then all others are

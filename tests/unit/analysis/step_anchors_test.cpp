@@ -30,7 +30,7 @@ std::vector<TimeNs> begins(const AnnouncedSteps& a) {
 TEST_CASE("anchors: in their order") {
   Maker m;
   for (int i = 0; i < 4; ++i) {
-    const TimeNs t = i * 1000;
+    const TimeNs t = TimeNs{i} * 1000;
     m.range(t, t + 1000, "epoch " + std::to_string(i + 7));
     m.range(t, t + 900, "ProfilerStep#" + std::to_string(i));
     m.range(t + 10, t + 890, "train_step");
@@ -72,7 +72,8 @@ TEST_CASE("anchors: nested twins, duplicates and crossing ranges of one thread")
 
 TEST_CASE("anchors: named ranges must cover half of the time or of the launches") {
   Maker covers;
-  for (int i = 0; i < 3; ++i) covers.range(i * 100, i * 100 + 90, "iteration " + std::to_string(i));
+  for (int i = 0; i < 3; ++i)
+    covers.range(TimeNs{i} * 100, i * 100 + 90, "iteration " + std::to_string(i));
   covers.range(300, 400, "something else");
   CHECK(find(covers).anchor->origin == StepOrigin::named_range);
 
@@ -84,7 +85,7 @@ TEST_CASE("anchors: named ranges must cover half of the time or of the launches"
 
   Maker ahead;  // the host is through its steps long before the device
   for (int i = 0; i < 3; ++i) {
-    ahead.range(i * 100, i * 100 + 100, "step " + std::to_string(i));
+    ahead.range(TimeNs{i} * 100, i * 100 + 100, "step " + std::to_string(i));
     ahead.op(i * 100 + 10, 1000 + i * 1000, 2000 + i * 1000, kGemm);
   }
   CHECK(find(ahead).anchor->origin == StepOrigin::named_range);
@@ -93,7 +94,7 @@ TEST_CASE("anchors: named ranges must cover half of the time or of the launches"
 TEST_CASE("anchors: the outermost of two names that repeat") {
   Maker m;
   for (int i = 0; i < 3; ++i) {
-    m.range(i * 100, i * 100 + 95, "iteration " + std::to_string(i));
+    m.range(TimeNs{i} * 100, i * 100 + 95, "iteration " + std::to_string(i));
     m.range(i * 100 + 10, i * 100 + 50, "step");
     m.range(i * 100 + 50, i * 100 + 90, "step");
   }
@@ -104,14 +105,14 @@ TEST_CASE("anchors: the outermost of two names that repeat") {
 
 TEST_CASE("anchors: names that only resemble a step") {
   Maker m;
-  for (int i = 0; i < 5; ++i) m.range(i * 100, i * 100 + 100, "train_step_prologue");
+  for (int i = 0; i < 5; ++i) m.range(TimeNs{i} * 100, i * 100 + 100, "train_step_prologue");
   CHECK_FALSE(find(m).anchor);
 }
 
 TEST_CASE("anchors: optimizer ranges, from end to end, those without work between merged") {
   Maker m;
   for (int i = 0; i < 4; ++i) {
-    const TimeNs t = i * 1000;
+    const TimeNs t = TimeNs{i} * 1000;
     m.op(t + 10, t + 20, t + 600, kGemm);
     m.range(t + 700, t + 750, "Optimizer.step#AdamW.step");
     m.op(t + 710, t + 720, t + 740, kAdam);
@@ -139,7 +140,7 @@ TEST_CASE("anchors: a device takes the thread that launches most of its ops") {
   Maker m;
   for (int64_t tid : {1, 2}) {
     for (int i = 0; i < 2; ++i) {
-      const TimeNs t = i * 1000 + tid * 10;
+      const TimeNs t = int64_t{i} * 1000 + tid * 10;
       m.range(t, t + 900, "ProfilerStep#" + std::to_string(i), tid);
       for (int k = 0; k < 3; ++k)
         m.op(t + k, t + 100 + k, t + 200 + k, kGemm, tid, 7, static_cast<int32_t>(tid - 1));

@@ -15,7 +15,7 @@ StepsResult steps_of(Maker& m, const StepOptions& options = {}) {
 // ProfilerSteps 3 .. 3 + n - 1 of 1000 ns; compute launched in a step ends 50 ns after it.
 void profiled(Maker& m, int n) {
   for (int i = 0; i < n; ++i) {
-    const TimeNs t = i * 1000;
+    const TimeNs t = TimeNs{i} * 1000;
     m.range(t, t + 1000, "ProfilerStep#" + std::to_string(i + 3));
     m.op(t + 100, t + 150, t + 1050, kGemm);
   }
@@ -98,7 +98,7 @@ TEST_CASE("steps: in a file that lost records a half empty step is cut") {
   for (bool lossy : {false, true}) {
     Maker m;
     for (int i = 0; i < 3; ++i) {
-      m.range(i * 1000, i * 1000 + 1000, "ProfilerStep#" + std::to_string(i));
+      m.range(TimeNs{i} * 1000, i * 1000 + 1000, "ProfilerStep#" + std::to_string(i));
       for (int k = 0; k < (i == 2 ? 3 : 8); ++k)
         m.op(i * 1000 + k, i * 1000 + 100 * k + 10, i * 1000 + 100 * k + 60, kGemm);
     }
@@ -157,7 +157,7 @@ TEST_CASE("steps: a user's range name that does not exist is said") {
 TEST_CASE("steps: four devices of one process") {
   Maker m;
   for (int i = 0; i < 2; ++i) {
-    m.range(i * 1000, i * 1000 + 1000, "ProfilerStep#" + std::to_string(i));
+    m.range(TimeNs{i} * 1000, i * 1000 + 1000, "ProfilerStep#" + std::to_string(i));
     for (int32_t d : {0, 1, 3})
       m.op(i * 1000 + d, i * 1000 + 100, i * 1000 + 900, kGemm, 1, 7 + d, d);
   }

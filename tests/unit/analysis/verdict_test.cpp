@@ -120,7 +120,7 @@ TEST_CASE("exposed but not blocking communication is no rival of the host") {
   DeviceAnalysis device = made::device(made::leaves(
       {{Leaf::gemm, 450'000}, {Leaf::comm_dp_unsplit, 400'000}, {Leaf::idle_dataload, 150'000}}));
   device.collectives.push_back(
-      made::collective(CommKind::dp, CollectiveOp::all_gather, 6 * 400'000));
+      made::collective(CommKind::dp, CollectiveOp::all_gather, TimeNs{6} * 400'000));
   for (TimeNs& ns : device.evidence.not_blocking_ns) ns = 400'000;
   const RunVerdict v = made::verdict(made::rank(device, 0, 2));
   CHECK(v.kind == VerdictKind::dominant);

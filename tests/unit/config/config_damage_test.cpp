@@ -89,8 +89,7 @@ TEST_CASE("damage: every prefix and every flipped byte of every form") {
       "--recompute-modules moe mlp\n",
       "model: &m\n  tensor_model_parallel_size: 2\n  recompute_modules: [a, \"b\"]\nddp: *m\n",
       "{\"tp\": 2, \"env\": {\"NCCL_GRAPH_REGISTER\": \"0\"}, \"recompute_modules\": [\"moe\"]}",
-      "--- arguments ---\n  tensor_model_parallel_size ... 2\n  bf16 .... True\n--- end of "
-      "arguments ---\n",
+      "--- arguments ---\n  seq_length ... 2\n  bf16 .... True\n--- end of arguments ---\n",
       "[training]\nseq_len = 8192\nsteps = [1, 2]\n",
       "cfg.model.seq_length = 4096\ncfg.model.recompute_modules = [\"moe\"]\n"};
   for (const std::string& form : forms) {

@@ -41,7 +41,7 @@ int64_t part(const RankMemory& rank, const std::string& name) {
   return -1;
 }
 
-const char* kDeepSeek =
+const char* const kDeepSeek =
     "model: deepseek_v3_no_mtp\nframework: megatron_lm\ngpus: 256\npp: 4\nvpp: 4\nep: 64\netp: 1\n"
     "tp: 1\ncp: 1\nseq_len: 4096\nmicro_batch: 1\nglobal_batch: 8192\nbf16: true\n"
     "pipeline_layout: \"E|t*3|(t*4|)*13tttt|ttL\"\nmemory_efficient_permutation: false\n";
@@ -118,15 +118,16 @@ TEST_CASE("memory: gradients, moments, offload and sharding change the bytes the
   CHECK(kind("fsdp_sharding: optim_grads\n", MemoryKind::weights) == 2 * parameters);
   CHECK(kind("fsdp_sharding: optim_grads\n", MemoryKind::gradients) == 4 * parameters / 8);
   // 2 x 1024 tokens: norm inputs and outputs 8h, q k v 6h, output 2h + 4 per head, ffn 16h.
-  const int64_t layer = 2048 * (8 * 1024 + 6 * 1024 + 2 * 1024 + 32 + 16 * 1024);
-  CHECK(bytes_of(r, MemoryKind::activations) == 4 * layer + 2048 * 6 * 1000);
+  const int64_t layer = int64_t{2048} * (8 * 1024 + 6 * 1024 + 2 * 1024 + 32 + 16 * 1024);
+  CHECK(bytes_of(r, MemoryKind::activations) == 4 * layer + int64_t{2048} * 6 * 1000);
   const int64_t full =
       kind("recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n",
            MemoryKind::activations);
-  CHECK(full == 4 * 2048 * 2048 + layer + 2048 * 6 * 1000);
+  CHECK(full == int64_t{4} * 2048 * 2048 + layer + int64_t{2048} * 6 * 1000);
   CHECK(kind("fine_grained_activation_offloading: true\noffload_modules: [core_attn]\n",
-             MemoryKind::activations) == 4 * (layer - 2048 * 6 * 1024) + 2048 * 6 * 1000);
-  CHECK(part(r, "logits") == 2048 * 6 * 1000);
+             MemoryKind::activations) ==
+        4 * (layer - int64_t{2048} * 6 * 1024) + int64_t{2048} * 6 * 1000);
+  CHECK(part(r, "logits") == int64_t{2048} * 6 * 1000);
 }
 
 TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
@@ -134,7 +135,7 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
       "framework: pytorch\nnum_layers: 4\nhidden_size: 1024\nattention_heads: 8\nvocab_size: 1000\n"
       "ffn_hidden_size: 4096\ngated_mlp: false\ntied_embeddings: false\ngpus: 8\nseq_len: 1024\n"
       "micro_batch: 2\nglobal_batch: 16\n";
-  const int64_t layer = 12 * 1024 * 1024 + 2 * 1024, all = 4 * layer + 2 * 1000 * 1024;
+  const int64_t layer = 12 * 1024 * 1024 + 2 * 1024, all = 4 * layer + int64_t{2} * 1000 * 1024;
   struct Row {
     const char* more;
     int64_t weights, gradients, optimizer;
@@ -146,18 +147,20 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
       // Autocast keeps a 16-bit copy.
       {"mixed_precision: bf16\nddp_gradient_as_bucket_view: true\n", 6 * all, 4 * all, 8 * all},
       // FSDP2: FP32 shards, and layers in the type that computes.
-      {"mixed_precision: bf16\nfsdp_reshard_after_forward: true\n", all / 2 + 3 * 2 * layer,
-       all / 2, all},
-      {"mixed_precision: float32\nfsdp_reshard_after_forward: true\n", all / 2 + 3 * 4 * layer,
-       all / 2, all},
+      {"mixed_precision: bf16\nfsdp_reshard_after_forward: true\n",
+       all / 2 + int64_t{3} * 2 * layer, all / 2, all},
+      {"mixed_precision: float32\nfsdp_reshard_after_forward: true\n",
+       all / 2 + int64_t{3} * 4 * layer, all / 2, all},
       {"mixed_precision: bf16\nfsdp_reshard_after_forward: false\n", all / 2 + 2 * all, all / 2,
        all},
       // Sharded inside four GPUs, replicated across.
-      {"mixed_precision: bf16\nfsdp_shard_size: 4\n", all + 3 * 2 * layer, all, 2 * all},
-      {"mixed_precision: bf16\nfsdp_shard_size: 64\n", all / 2 + 3 * 2 * layer, all / 2, all},
-      {"mixed_precision: bf16\nfsdp_shard_size: 0\n", all / 2 + 3 * 2 * layer, all / 2, all},
-      {"mixed_precision: bf16\nfsdp_shard_size: 0\nfsdp_replicas: 2\n", all + 3 * 2 * layer, all,
-       2 * all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 4\n", all + int64_t{3} * 2 * layer, all, 2 * all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 64\n", all / 2 + int64_t{3} * 2 * layer, all / 2,
+       all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 0\n", all / 2 + int64_t{3} * 2 * layer, all / 2,
+       all},
+      {"mixed_precision: bf16\nfsdp_shard_size: 0\nfsdp_replicas: 2\n",
+       all + int64_t{3} * 2 * layer, all, 2 * all},
       {"mixed_precision: bf16\nfsdp_shard_size: 1\nddp_gradient_as_bucket_view: true\n", 6 * all,
        4 * all, 8 * all},
       {"mixed_precision: bf16\nfsdp_sharding: optim_grads\nddp_gradient_as_bucket_view: true\n",
@@ -178,7 +181,7 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
   CHECK(bytes_of(alone, MemoryKind::gradients) == 4 * all);
   // Four experts a rank, over EDP 4 at most.
   const std::string experts = "num_experts: 8\nmoe_top_k: 2\nmoe_ffn_hidden_size: 512\nep: 2\n";
-  const int64_t of_experts = 4 * 4 * 2 * 1024 * 512;
+  const int64_t of_experts = int64_t{4} * 4 * 2 * 1024 * 512;
   for (const auto& [degree, shard] : {std::pair(2, 2), std::pair(64, 4)}) {
     const ConfigStudy s =
         study(base + experts + "fsdp_shard_size: " + std::to_string(degree) + "\n");
@@ -189,7 +192,7 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
     return bytes_of(study(base + more).memory->ranks[0], MemoryKind::activations);
   };
   // FP32: twice the bytes but for the statistics of attention and the FP32 part of the logits.
-  const int64_t statistics = 4 * 2048 * 4 * 8, softmax = 2048 * 4 * 1000;
+  const int64_t statistics = int64_t{4} * 2048 * 4 * 8, softmax = int64_t{2048} * 4 * 1000;
   CHECK(activations("mixed_precision: float32\n") ==
         2 * activations("mixed_precision: bf16\n") - statistics - softmax);
   const auto assumed = study(base).memory->assumed;

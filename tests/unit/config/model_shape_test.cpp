@@ -35,7 +35,7 @@ double total_parameters(const std::string& model) {
   return sum / 1e9;
 }
 
-const char* kSmall =
+const char* const kSmall =
     "num_layers: 8\nhidden_size: 64\nattention_heads: 4\nvocab_size: 100\nffn_hidden_size: 256\n";
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
 }
 
 TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contradiction") {
-  const auto merged = [](FactRowValues asked, FactRowValues seen) {
+  const auto merged = [](const FactRowValues& asked, const FactRowValues& seen) {
     return merge_config(asked, seen);
   };
   const ConfigMerge fp8 =

@@ -44,12 +44,13 @@ TEST_CASE("partial damage: a file that is cut off anywhere is refused") {
 
 TEST_CASE("partial damage: every flipped byte is noticed") {
   const std::string file = made_file();
-  for (size_t n = 0; n < file.size(); ++n)
+  for (size_t n = 0; n < file.size(); ++n) {
     for (const int flip : {0x01, 0x80, 0xff}) {
       std::string odd = file;
       odd[n] = static_cast<char>(odd[n] ^ flip);
       if (refusal(odd).empty()) FAIL("byte " << n << " ^ " << flip);
     }
+  }
 }
 
 TEST_CASE("partial damage: behind right checksums every byte may be anything") {

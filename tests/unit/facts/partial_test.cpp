@@ -42,6 +42,7 @@ std::vector<int64_t> undelta(const Column& column) {
 template <class Rows, class Get>
 std::vector<int64_t> values(const Rows& rows, Get get) {
   std::vector<int64_t> out;
+  out.reserve(rows.size());
   for (const auto& row : rows) out.push_back(static_cast<int64_t>(get(row)));
   return out;
 }

@@ -36,9 +36,9 @@ RunAnalysis made_run() {
       {"gemm_a", "gemm", 60, 3'600'000, 60'000, 61'000, false, true, false, false},
       {"odd", "compute_other", 6, 600'000, 100'000, 110'000, true, false, false, false}};
   device.collectives.push_back(
-      made::collective(CommKind::dp, CollectiveOp::all_reduce, 6 * 200'000));
+      made::collective(CommKind::dp, CollectiveOp::all_reduce, TimeNs{6} * 200'000));
   device.collectives[0].group = "DATA_PARALLEL_GROUP";
-  device.collectives[0].hidden_ns = 6 * 50'000;
+  device.collectives[0].hidden_ns = TimeNs{6} * 50'000;
   device.comm_by_kind[static_cast<size_t>(CommKind::dp)] = {250'000, 50'000};
   IdleRow idle;
   idle.leaf = Leaf::idle_launch;
@@ -70,7 +70,7 @@ std::string value(const FactDb& facts, const std::string& sql) {
   auto statement = facts.db().prepare(sql);
   if (!statement) FAIL(statement.error().message);
   REQUIRE(statement->step());
-  const std::string out = statement->is_null(0) ? "NULL" : std::string(statement->text(0));
+  std::string out = statement->is_null(0) ? "NULL" : std::string(statement->text(0));
   CHECK_FALSE(statement->step());
   return out;
 }

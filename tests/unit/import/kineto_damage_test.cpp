@@ -16,7 +16,7 @@ KinetoFile kernels() {
   KinetoFile f;
   f.before("\"schemaVersion\": 1").after("\"baseTimeNanoseconds\": 5");
   for (int i = 0; i < kKernels; ++i) {
-    const int64_t t = 100'000 * i;
+    const int64_t t = int64_t{100'000} * i;
     f.cpu_op("aten::mm {x}, \\u0041[" + std::to_string(i) + "]", t, t + 30'000, {},
              R"("Input Dims": [[4, 2], []], "Input type": ["float", ""])");
     f.call("cudaLaunchKernel", t + 10'000, t + 15'000, 100 + i);
@@ -104,7 +104,7 @@ TEST_CASE("a file cut at any byte gives a prefix, and says where it ends") {
     REQUIRE(t->notes.count(NoteCode::truncated_file) == 1);
     CHECK(note_text(*t).find("truncated_file x1 byte " + std::to_string(cut)) != std::string::npos);
   }
-  CHECK(before == 3 * kKernels);
+  CHECK(before == size_t{3} * kKernels);
 }
 
 TEST_CASE("a changed byte costs at most its event and one neighbour") {
@@ -121,8 +121,8 @@ TEST_CASE("a changed byte costs at most its event and one neighbour") {
       REQUIRE(t);
       const size_t rows = t->ops.size() + t->calls.size() + t->ranges.size();
       INFO(damaged.substr(at > 60 ? at - 60 : 0, 120));
-      CHECK(rows + 2 >= 3 * kKernels);
-      CHECK(rows <= 3 * kKernels);
+      CHECK(rows + 2 >= size_t{3} * kKernels);
+      CHECK(rows <= size_t{3} * kKernels);
       CHECK(t->clock_base_ns == 5);  // what stands behind the events is still found
     }
   }
@@ -138,7 +138,7 @@ TEST_CASE("a dropped byte costs at most its event and one neighbour") {
     const auto t = read_text(damaged);
     REQUIRE(t);
     INFO(damaged.substr(at > 60 ? at - 60 : 0, 120));
-    CHECK(t->ops.size() + t->calls.size() + t->ranges.size() + 2 >= 3 * kKernels);
+    CHECK(t->ops.size() + t->calls.size() + t->ranges.size() + 2 >= size_t{3} * kKernels);
     CHECK(t->clock_base_ns == 5);
   }
 }

@@ -51,7 +51,7 @@ Scan event_of(std::string_view text, Event& event, Repairs* repairs = nullptr) {
 }  // namespace
 
 TEST_CASE("sixteen bytes at a time finds what a plain loop finds") {
-  const std::string_view signs("\"\\{}[], \n\t:;Z@\x02\x22\x7f\x80\xff", 20);
+  const std::string_view signs("\"\\{}[], \n\t:;Z@\x02\x22\x7f\x80\xff\0", 20);
   for (size_t length = 0; length < 40; ++length) {
     for (size_t at = 0; at < length; ++at) {
       for (char sign : signs) {

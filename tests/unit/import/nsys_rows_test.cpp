@@ -159,12 +159,13 @@ TEST_CASE("names that dangle, NULLs and damaged text cost a note, not the record
 
 TEST_CASE("nodes without a launch are of the graph that they name") {
   NsysFile file;
-  for (int64_t graph : {3, 4})
+  for (int64_t graph : {3, 4}) {
     file.add(NsysKernel{.begin_ns = 100 * graph,
                         .end_ns = 100 * graph + 10,
                         .name = "node",
                         .graph = graph,
                         .node = graph << 32});
+  }
   CHECK(one_trace(file).ops.graph.values() == std::vector<uint32_t>{3, 4});
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("parts are rounded to the nearest, and those that need not keep it mak
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<int64_t> any(1 + random() % 9);
-    for (int64_t& v : any) v = random() % 1'000'000;
+    for (int64_t& v : any) v = static_cast<int64_t>(random() % 1'000'000);
     any[0] += 1;
     std::vector<bool> keep(any.size(), false);
     keep[random() % any.size()] = any.size() > 4;

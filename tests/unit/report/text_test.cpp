@@ -186,11 +186,12 @@ TEST_CASE("no table leaves out fewer than three rows") {
   const FactDb facts = exchange_facts();
   const auto kernels = [&](int count) {
     exec(facts, "DELETE FROM fact_kernel");
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
       exec(facts,
            "INSERT INTO fact_kernel (name, class, count, total_ns, mean_ns, p50_ns, p99_ns, "
            "share, unclassified) VALUES ('kernel" +
                std::to_string(i) + "', 'gemm', 1, 10, 10, 10, 10, 0.1, 0)");
+    }
     return text_of(facts, {});
   };
   CHECK(has(kernels(8), "kernel7"));
@@ -324,7 +325,7 @@ TEST_CASE("the mean stands beside the median where they differ") {
 }
 
 TEST_CASE("the order is claimed only for actions that do not stand in for each other") {
-  const auto caption = [](std::vector<Finding> findings) {
+  const auto caption = [](const std::vector<Finding>& findings) {
     const std::string text = text_of(exchange_facts(), findings);
     const size_t at = text.find("DO NEXT");
     return text.substr(at, text.find('\n', at) - at);
