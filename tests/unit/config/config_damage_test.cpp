@@ -85,8 +85,7 @@ TEST_CASE("damage: odd shell text ends in a configuration or in one line") {
 
 TEST_CASE("damage: every prefix and every flipped byte of every form") {
   const std::string forms[] = {
-      "A=2\nB=(--num-layers 4)\nx.py ${B[@]} --tensor-model-parallel-size $((A*2)) "
-      "--recompute-modules moe mlp\n",
+      "A=2\nB=(--num-layers 4)\nx.py ${B[@]} --seq-length $((A*2)) --recompute-modules moe mlp\n",
       "model: &m\n  tensor_model_parallel_size: 2\n  recompute_modules: [a, \"b\"]\nddp: *m\n",
       "{\"tp\": 2, \"env\": {\"NCCL_GRAPH_REGISTER\": \"0\"}, \"recompute_modules\": [\"moe\"]}",
       "--- arguments ---\n  seq_length ... 2\n  bf16 .... True\n--- end of arguments ---\n",
