@@ -1,7 +1,7 @@
 # What an installation consists of, and the Debian package made of it. The binary finds its data at
 # ../share/wallsight relative to itself, so any prefix works.
 install(DIRECTORY rules schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/wallsight
-        FILES_MATCHING PATTERN "*.json" PATTERN "*.sql" PATTERN "*.proto" PATTERN "*.md" PATTERN "*.cases.json" EXCLUDE)
+        FILES_MATCHING PATTERN "*.json" PATTERN "*.sql" PATTERN "*.proto" PATTERN "*.md")
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

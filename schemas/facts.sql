@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -125,7 +125,9 @@ CREATE TABLE fact_config (
   -- What the configuration asks for where the recording shows something else; NULL: no contradiction.
   dispatcher_asked TEXT,            -- one of: deepep hybridep ncclep alltoall allgather
   precision_asked TEXT,             -- one of: fp32 fp16 bf16 fp8 mxfp8 nvfp4
-  graphs_asked INTEGER              -- 1: CUDA graphs configured, no graph launch recorded
+  graphs_asked INTEGER,             -- 1: CUDA graphs configured, no graph launch recorded
+  contradicted TEXT,                -- all of them: 'tp 4 against 2, gpus 64 against 8', configured against recorded
+  sizes_contradicted INTEGER        -- 1: parallel sizes are among them: the configuration of another run
 ) STRICT;
 
 -- One row: the arithmetic of the run configuration; all NULL without one.
@@ -180,7 +182,8 @@ CREATE TABLE fact_throughput (
   tflops_per_gpu REAL,
   peak_tflops REAL,                 -- dense, datasheet
   peak_precision TEXT,              -- precision of that peak; one of: bf16 fp16 fp8 mxfp8 nvfp4
-  mfu REAL                          -- tflops_per_gpu / peak_tflops
+  mfu REAL,                         -- tflops_per_gpu / peak_tflops
+  withheld TEXT                     -- why the rest is NULL although the configuration gives it: it is that of another run
 ) STRICT;
 
 -- One row per input file.
@@ -221,7 +224,9 @@ CREATE TABLE fact_step (
   steady INTEGER NOT NULL,          -- 1: counted in the means
   complete INTEGER NOT NULL,        -- 0: cut by the recording or its faults
   outlier INTEGER NOT NULL,         -- 1: differs from the median by the rule of ALGORITHMS 2
-  note TEXT                         -- why not steady, or the largest excess of an outlier
+  note TEXT,                        -- why not steady
+  excess_leaf TEXT,                 -- outlier: leaf that differs most from the step of median length, a value of fact_leaf.leaf; NULL: no outlier
+  excess_ns INTEGER                 -- by how much; below 0 in a shorter step
 ) STRICT;
 CREATE TABLE fact_step_leaf (rank INTEGER NOT NULL, device INTEGER NOT NULL, step INTEGER NOT NULL, leaf TEXT NOT NULL, ns INTEGER NOT NULL) STRICT;
 
@@ -342,7 +347,8 @@ CREATE TABLE fact_what_if (
   id TEXT NOT NULL,                 -- DESIGN 5, for example ep_zero, launch_zero
   step_lo_ns INTEGER NOT NULL, step_hi_ns INTEGER NOT NULL,
   saved_lo_share REAL NOT NULL, saved_hi_share REAL NOT NULL,
-  next_loss TEXT, next_cause TEXT
+  next_loss TEXT, next_cause TEXT,
+  asked INTEGER NOT NULL DEFAULT 0  -- 1: named with --what-if, shown whatever it saves
 ) STRICT;
 
 -- One row: how the gains were re-simulated.

@@ -50,15 +50,32 @@ bool is_recorded(const FactDb& facts) {
   return row && row->step() && row->int64(0) == 1;
 }
 
+bool shows_contradiction(const Finding& f) {
+  return std::any_of(f.evidence.begin(), f.evidence.end(),
+                     [](const EvidenceValue& e) { return e.expression == "cfg.contradicted"; });
+}
+
+void add_new(const EvidenceValue& e, std::vector<EvidenceValue>& list) {
+  const bool known = std::any_of(list.begin(), list.end(), [&](const EvidenceValue& other) {
+    return other.expression == e.expression;
+  });
+  if (!known) list.push_back(e);
+}
+
 // A job that ran has none of the faults that stop one: what is wrong is the file, so one finding
 // says that, and nothing else is said of the layout that it describes. The rule that speaks; "".
 std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules) {
   Finding* told = nullptr;
   std::string faults;
+  std::vector<EvidenceValue> of_faults;
+  bool contradicted = false;  // by what was recorded: that rule says so itself
   for (Finding& f : findings) {
     if (f.status != FindingStatus::fires || f.kind != "error") continue;
-    faults += (faults.empty() ? "" : "; ") + f.title;
-    if (told == nullptr) told = &f;
+    const bool says_so = shows_contradiction(f);
+    if (told == nullptr || says_so) told = &f;
+    contradicted = contradicted || says_so;
+    if (!says_so) faults += (faults.empty() ? "" : "; ") + f.title;
+    for (const EvidenceValue& e : f.evidence) add_new(e, of_faults);
   }
   if (told == nullptr) return "";
   for (size_t i = 0; i < findings.size(); ++i) {
@@ -70,10 +87,16 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
         f.status == FindingStatus::fires)
       f.status = FindingStatus::no;
   }
-  told->title = "this is not the configuration of the recorded run";
-  told->why = "With it the job would not have started: " + faults +
-              ". What was recorded counts here, and nothing is said of the layout in the file.";
-  told->actions = {{"any", "--config", "the file that started the recorded run", ""}};
+  const std::string not_started = "With it the job would not have started: " + faults + ".";
+  if (contradicted) {
+    if (!faults.empty()) told->why += " " + not_started;
+  } else {
+    told->title = "this is not the configuration of the recorded run";
+    told->why = not_started +
+                " What was recorded counts here, and nothing is said of the layout in the file.";
+    told->actions = {{"any", "--config", "the file that started the recorded run", ""}};
+    told->evidence = std::move(of_faults);
+  }
   told->phase = "data";
   told->wall = told->kind = "";
   told->published.clear();

@@ -1,6 +1,8 @@
 // Tested by: cases_test.cpp; the parts have tests of their own
 #include "analysis/analyze_rank.h"
 
+#include <fmt/format.h>
+
 #include "analysis/collective_summary.h"
 #include "analysis/counted_steps.h"
 #include "analysis/evidence.h"
@@ -164,13 +166,26 @@ std::optional<ReplayRank> replay_of(const Trace& trace, const Labels& labels,
                          comm_records(trace, rank));
 }
 
+void note_constants(const Constants& c, Notes& notes) {
+  constexpr const char* kLatency = "launch latency (Lambda)";
+  constexpr const char* kGap = "gap between kernels (kappa)";
+  if (c.launch_latency_measured && c.kernel_gap_measured) return;
+  if (!c.launch_latency_measured && !c.kernel_gap_measured) {
+    notes.add(NoteCode::constants_default, {}, 1, fmt::format("{} and {}", kLatency, kGap));
+    return;
+  }
+  const bool latency = !c.launch_latency_measured;
+  notes.add(
+      NoteCode::constants_default, {}, 1,
+      fmt::format("{}; the {} was measured", latency ? kLatency : kGap, latency ? kGap : kLatency));
+}
+
 void note_faults(const RankAnalysis& rank, Notes& notes) {
   for (const DeviceAnalysis& device : rank.devices) {
     if (device.launches_without_op > 0 &&
         device.launches_without_op * 20 > device.expected_launches)
       notes.add(NoteCode::missing_gpu_records, {}, device.launches_without_op);
-    if (!device.constants.launch_latency_measured || !device.constants.kernel_gap_measured)
-      notes.add(NoteCode::constants_default);
+    note_constants(device.constants, notes);
   }
   if (rank.devices.empty() && notes.count(NoteCode::no_gpu_events) == 0 &&
       notes.count(NoteCode::other_accelerator) == 0)

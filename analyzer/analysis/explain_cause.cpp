@@ -39,20 +39,27 @@ TimeNs cause_ns(const View& v, LossGroup group, Cause cause) {
   return 0;
 }
 
+// Launch bound is what runs between kernels that are launched one by one, not the calls alone.
 std::string launch_bound(const View& v) {
   const StepCounts& c = v.device.counts;
-  if (c.launch_spacing_ns == 0)
-    return fmt::format("{} launches per step: the GPU is idle {} of the step waiting for launches",
-                       number(c.launches), v.share(idle_of(v.p)));
-  // So many to a step are this far apart in the mean; some follow each other at once.
-  const auto mean =
-      static_cast<TimeNs>(static_cast<double>(v.step_ns()) / std::max(1.0, c.launches));
-  const bool alike = std::abs(mean - c.launch_spacing_ns) * 50 <= mean;
-  return fmt::format(
-      "{} launches per step, one every {}{}, kernels of {}: the GPU is idle {} of the step",
-      number(c.launches), duration(mean),
-      alike ? "" : fmt::format(" (median distance {})", duration(c.launch_spacing_ns)),
-      duration(c.mean_kernel_ns), v.share(idle_of(v.p)));
+  std::string out = fmt::format("{} launches per step", number(c.launches));
+  if (c.launch_spacing_ns > 0) {
+    // So many to a step are this far apart in the mean; some follow each other at once.
+    const auto mean =
+        static_cast<TimeNs>(static_cast<double>(v.step_ns()) / std::max(1.0, c.launches));
+    const bool alike = std::abs(mean - c.launch_spacing_ns) * 50 <= mean;
+    out += fmt::format(
+        ", one every {}{}, kernels of {}", duration(mean),
+        alike ? "" : fmt::format(" (median distance {})", duration(c.launch_spacing_ns)),
+        duration(c.mean_kernel_ns));
+  }
+  out += fmt::format(": the GPU is idle {} of the step", v.share(idle_of(v.p)));
+  const TimeNs calls = v.p[Leaf::idle_launch] + v.p[Leaf::idle_graph_launch];
+  const TimeNs between = v.p[Leaf::idle_host];
+  if (between > calls)
+    return out + fmt::format(", {} in framework code between launches and {} in the launch calls",
+                             v.share(between), v.share(calls));
+  return out + fmt::format(", {} in the launch calls", v.share(calls));
 }
 
 std::string host_sync(const View& v) {

@@ -11,7 +11,7 @@ namespace ws {
 namespace {
 
 // In the order of Cause; phrases_test holds them against the report's own table.
-constexpr std::string_view kCauseWords[] = {"kernel launches",
+constexpr std::string_view kCauseWords[] = {"launching kernels one by one",
                                             "host synchronisation",
                                             "input pipeline",
                                             "host pauses (garbage collection)",

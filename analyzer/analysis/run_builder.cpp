@@ -197,12 +197,14 @@ std::string ranks_words(const std::vector<int32_t>& ranks) {
   return out;
 }
 
-// What is said of single steps says of which ranks, once for those of which it is the same.
+// What is said of single steps says of which ranks, once for those of which it is the same; what is
+// said of a device does where ranks differ.
 void merge_rank_notes(RunAnalysis& run) {
   using Said = std::pair<NoteCode, std::string>;
   std::map<Said, std::vector<int32_t>> ranks;
   const auto of_a_step = [](const Note& n) {
-    return n.code == NoteCode::outlier_step || n.code == NoteCode::profiler_overhead;
+    return n.code == NoteCode::outlier_step || n.code == NoteCode::profiler_overhead ||
+           n.code == NoteCode::constants_default;
   };
   for (const RankAnalysis& rank : run.ranks)
     for (const Note& n : rank.notes.all())
@@ -210,7 +212,9 @@ void merge_rank_notes(RunAnalysis& run) {
   for (const RankAnalysis& rank : run.ranks) {
     for (const Note& n : rank.notes.all()) {
       const auto same = of_a_step(n) ? ranks.find({n.code, n.detail}) : ranks.end();
-      if (same == ranks.end() || run.ranks.size() == 1) {
+      const bool of_all = same != ranks.end() && same->second.size() == run.ranks.size() &&
+                          n.code == NoteCode::constants_default;
+      if (same == ranks.end() || run.ranks.size() == 1 || of_all) {
         run.notes.add(n.code, n.first_place, n.count, n.detail);
       } else if (same->second.front() == rank.rank) {
         run.notes.add(n.code, n.first_place, static_cast<int64_t>(same->second.size()),

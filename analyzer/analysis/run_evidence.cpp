@@ -7,6 +7,7 @@
 
 #include "analysis/counted_steps.h"
 #include "analysis/phrases.h"
+#include "model/recommended_recording.h"
 
 namespace ws {
 namespace {
@@ -304,10 +305,12 @@ std::string how_to_record_peers() {
          "files together";
 }
 std::string how_to_record_steps() {
-  return "at least 5 steps after warm-up, with markers: torch.profiler with schedule(wait=5, "
-         "warmup=2, active=6) and prof.step() every iteration, or an NVTX range per iteration and "
-         "`nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi`; where a range of the "
-         "recording is one step already, name it with --step-range";
+  return fmt::format(
+      "five steps or more after warm-up, with markers: {} and prof.step() every iteration, or an "
+      "NVTX range per iteration and `nsys profile --trace=cuda,nvtx "
+      "--capture-range=cudaProfilerApi`; where a range of the recording is one step already, name "
+      "it with --step-range",
+      kProfilerSchedule);
 }
 std::string how_to_record_host() {
   return "CUDA API calls with correlation ids and host ranges, from before the first step: `nsys "

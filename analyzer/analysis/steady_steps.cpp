@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/phrases.h"
 #include "analysis/steps.h"
 #include "base/check.h"
 
@@ -38,20 +39,6 @@ Spread spread_of(const std::vector<Step>& steps, const std::vector<size_t>& kept
   return out;
 }
 
-// The leaf that grew (or, for a short step, shrank) most against the representative step.
-Leaf largest_excess(const Breakdown& of, const Breakdown& usual, bool longer) {
-  Leaf best{};
-  TimeNs most = INT64_MIN;
-  for (size_t k = 0; k < kLeafCount; ++k) {
-    const TimeNs excess = longer ? of.ns[k] - usual.ns[k] : usual.ns[k] - of.ns[k];
-    if (excess > most) {
-      most = excess;
-      best = leaf_at(k);
-    }
-  }
-  return best;
-}
-
 std::string pause_in_name(const Step& s) {
   std::string small = s.name;
   for (char& c : small) {
@@ -73,19 +60,46 @@ void judge_outlier(Step& step, const std::string& pause, const Spread& spread, L
     if (step.why_left_out.empty()) step.why_left_out = pause;
     step.steady = step.why_left_out.empty();
   }
-  notes.add(NoteCode::outlier_step, {}, 1,
-            fmt::format("{}: {:+.3f} ms, mostly {}{}", step.name, excess * 1e-6, name_of(leaf),
-                        step.steady ? "" : ", left out of the mean"));
+  // What it consists of shows in the table of outliers, when waiting is told from transfer.
+  notes.add(
+      NoteCode::outlier_step, {}, 1,
+      fmt::format("{}: {} {} than the median{}", step.name,
+                  duration(static_cast<TimeNs>(std::llround(std::abs(excess)))),
+                  excess > 0 ? "longer" : "shorter", step.steady ? "" : ", left out of the mean"));
 }
 
 void note_profiler(const Step& step, const Breakdown& b, Notes& notes) {
   const TimeNs overhead = b[Leaf::idle_profiler];
   if (overhead <= 0 || 100 * overhead < step.window.length()) return;
   notes.add(NoteCode::profiler_overhead, {}, 1,
-            fmt::format("{}: {:.3f} ms", step.name, static_cast<double>(overhead) * 1e-6));
+            fmt::format("{} in {}", duration(overhead),
+                        step.name == "whole" ? "the whole recording" : step.name));
 }
 
 }  // namespace
+
+std::optional<size_t> typical_step(const std::vector<Step>& steps) {
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].complete && (steps[i].steady || steps[i].outlier)) kept.push_back(i);
+  }
+  if (kept.empty()) return std::nullopt;
+  return spread_of(steps, kept).representative;
+}
+
+Leaf largest_excess(const Breakdown& of, const Breakdown& typical) {
+  const bool longer = of.total() >= typical.total();
+  Leaf best{};
+  TimeNs most = INT64_MIN;
+  for (size_t k = 0; k < kLeafCount; ++k) {
+    const TimeNs excess = longer ? of.ns[k] - typical.ns[k] : typical.ns[k] - of.ns[k];
+    if (excess > most) {
+      most = excess;
+      best = leaf_at(k);
+    }
+  }
+  return best;
+}
 
 void choose_steady(std::vector<Step>& steps, const std::vector<Breakdown>& breakdowns,
                    Notes& notes) {
@@ -120,7 +134,7 @@ void choose_steady(std::vector<Step>& steps, const std::vector<Breakdown>& break
   for (size_t i : kept) {
     const double excess = length(steps[i]) - spread.median_ns;
     if (std::abs(excess) <= spread.limit_ns) continue;
-    const Leaf leaf = largest_excess(breakdowns[i], breakdowns[spread.representative], excess > 0);
+    const Leaf leaf = largest_excess(breakdowns[i], breakdowns[spread.representative]);
     judge_outlier(steps[i], pauses[i], spread, leaf, notes);
   }
 }

@@ -37,4 +37,11 @@ StepsResult find_steps(const Trace& trace, const OpLabels& labels, const StepOpt
 void choose_steady(std::vector<Step>& steps, const std::vector<Breakdown>& breakdowns,
                    Notes& notes);
 
+// The step nearest the median length of those that would count if none were an outlier; outliers
+// are told against it. nullopt: none counts.
+std::optional<size_t> typical_step(const std::vector<Step>& steps);
+
+// The leaf that grew most against the typical step or, for a shorter step, shrank most.
+Leaf largest_excess(const Breakdown& of, const Breakdown& typical);
+
 }  // namespace ws

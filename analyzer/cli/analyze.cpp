@@ -238,9 +238,8 @@ int run_analyze(int argc, char** argv) {
   }
   const auto facts =
       facts_of_ranks(std::move(*ranks), {o.steps, o.ranks, o.time}, request->run, std::move(notes),
-                     {o.show_names, *config ? &**config : nullptr});
+                     {o.show_names, *config ? &**config : nullptr, {}});
   if (!facts) return fail(kBadInput, facts.error());
-  o.report.asked_what_if = o.what_if.ids;
   return render_run(*facts, o.report, request->reports, o.database);
 }
 

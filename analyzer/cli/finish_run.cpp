@@ -107,6 +107,7 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
         selection.steps.empty() ? selection.time : selection.steps)};
   }
   FactOptions with_config = shown;
+  with_config.asked_changes = options.price.combinations;
   const auto recorded =
       shown.config == nullptr ? recorded_config(ranks, notes) : std::optional<RunConfig>();
   if (recorded) with_config.config = &*recorded;

@@ -186,11 +186,10 @@ int run_merge(int argc, char** argv) {
   options.step_window = all->options.step_window;
   options.price.wanted &= all->options.what_if;
   drop_large_replays(all->ranks);
-  const auto facts =
-      facts_of_ranks(std::move(all->ranks), {all->options.steps, o.ranks, all->options.time},
-                     options, std::move(all->notes), {o.show_names, *config ? &**config : nullptr});
+  const auto facts = facts_of_ranks(
+      std::move(all->ranks), {all->options.steps, o.ranks, all->options.time}, options,
+      std::move(all->notes), {o.show_names, *config ? &**config : nullptr, {}});
   if (!facts) return fail(kBadInput, facts.error());
-  o.report.asked_what_if = o.what_if.ids;
   return render_run(*facts, o.report, *requests, o.database);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <sstream>
 
@@ -36,13 +37,17 @@ CLI::Validator not_empty() {
       "");
 }
 
-std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv) {
+std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv,
+                                 const std::string& usage_end) {
   app.set_version_flag("--version", fmt::format("wallsight {}", version()));
   app.get_formatter()->column_width(kHelpColumn);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    std::cout << wrapped(app.help());
+    std::string help = app.help();
+    if (const size_t usage = help.find("Usage:"); usage != std::string::npos)
+      help.insert(std::min(help.find('\n', usage), help.size()), usage_end);
+    std::cout << wrapped(help);
     return kDone;
   } catch (const CLI::CallForVersion& e) {
     std::cout << e.what() << "\n";

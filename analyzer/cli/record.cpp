@@ -187,7 +187,9 @@ int run_record(int argc, char** argv) {
   add_options(app, o);
   char** const end = argv + argc;
   char** const dashes = std::find_if(argv, end, [](char* a) { return std::strcmp(a, "--") == 0; });
-  if (const auto code = parse_or_exit(app, static_cast<int>(dashes - argv), argv)) return *code;
+  if (const auto code =
+          parse_or_exit(app, static_cast<int>(dashes - argv), argv, " -- COMMAND [ARGUMENT...]"))
+    return *code;
   if (end - dashes < 2) {
     return fail(kBadUsage, Error{"record: expected a command behind --, found none; see `wallsight "
                                  "record --help`"});

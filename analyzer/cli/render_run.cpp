@@ -64,7 +64,6 @@ int render_run(const FactDb& facts, const ReportOptions& options, const ReportRe
   if (!findings) return fail(kBadInput, findings.error());
   auto report = build_report(facts, *findings);
   if (!report) return fail(kBadInput, report.error());
-  report->asked_what_if = options.asked_what_if;
   if (!database.empty()) {
     if (auto ok = facts.save(database); !ok) return fail(kBadInput, ok.error());
   }

@@ -15,7 +15,6 @@ struct ReportOptions {
   std::vector<std::string> rule_folders;  // --rules
   std::string fail_on;
   bool all = false;
-  std::vector<std::string> asked_what_if;  // --what-if: shown whatever they save
 };
 
 struct ReportRequests {

@@ -16,7 +16,9 @@ int run_record(int argc, char** argv);
 int run_doctor(int argc, char** argv);
 
 // Parses; a value is the exit code with which to leave (help printed, bad usage told in one line).
-std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv);
+// usage_end: what the command line has behind all that is parsed, for the help.
+std::optional<int> parse_or_exit(CLI::App& app, int argc, char** argv,
+                                 const std::string& usage_end = {});
 
 // An option that is given and empty is a mistake of a script, not an option left out.
 CLI::Validator not_empty();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace ws {
 namespace {
@@ -17,6 +18,11 @@ std::string shown(const FactRowValue& v) {
 std::string word(const FactRowValues& row, const char* key) {
   const auto it = row.find(key);
   return it == row.end() ? std::string() : shown(it->second);
+}
+
+bool is_size(std::string_view key) {
+  constexpr std::string_view kSizes[] = {"tp", "pp", "cp", "ep", "dp"};
+  return std::find(std::begin(kSizes), std::end(kSizes), key) != std::end(kSizes);
 }
 
 bool narrow(const std::string& precision) {
@@ -44,18 +50,32 @@ class Merger {
     take_precision();
     take_graphs();
     take_dispatcher();
+    if (out_.other_run) out_.row["sizes_contradicted"] = int64_t{1};
+    if (const std::string all = told(); !all.empty()) out_.row["contradicted"] = all;
     return std::move(out_);
   }
 
  private:
   void contradict(std::string_view key, const std::string& asked, const std::string& seen) {
-    out_.contradictions.push_back(
-        fmt::format("{}: the configuration says {}, the recording shows {}", key, asked, seen));
+    out_.contradictions.push_back({std::string(key), asked, seen});
   }
   void take(const std::string& key, const FactRowValue& value) {
     const auto it = asked_.find(key);
-    if (it != asked_.end() && it->second != value) contradict(key, shown(it->second), shown(value));
+    if (it != asked_.end() && it->second != value) {
+      contradict(key, shown(it->second), shown(value));
+      out_.other_run = out_.other_run || is_size(key);
+      out_.other_scale = out_.other_scale || key == "gpus";
+    }
+    if (key == "gpus") return;  // what is said of the layout in the file stands on its GPUs
     out_.row[key] = value;
+  }
+  // "tp 4 against 2, gpus 64 against 8"
+  std::string told() const {
+    std::string out;
+    for (const Contradiction& c : out_.contradictions)
+      out += fmt::format("{}{} {} against {}", out.empty() ? "" : ", ", c.key, c.configured,
+                         c.recorded);
+    return out;
   }
   void take_precision() {
     const std::string asked = word(asked_, "precision"), seen = word(seen_, "precision");
@@ -96,6 +116,11 @@ class Merger {
 };
 
 }  // namespace
+
+std::string Contradiction::sentence() const {
+  return fmt::format("{}: the configuration says {}, the recording shows {}", key, configured,
+                     recorded);
+}
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded) {
   return Merger(asked, recorded).run();

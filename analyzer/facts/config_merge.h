@@ -8,9 +8,19 @@
 
 namespace ws {
 
+struct Contradiction {
+  std::string key, configured, recorded;
+  // "tp: the configuration says 4, the recording shows 2"
+  std::string sentence() const;
+};
+
 struct ConfigMerge {
   FactRowValues row;
-  std::vector<std::string> contradictions;  // "tp: the configuration says 4, the recording shows 2"
+  std::vector<Contradiction> contradictions;
+  // Sizes of the parallel groups are among them: it is the file of another run.
+  bool other_run = false;
+  // Another number of GPUs: settings may be this run's, rates of the whole job are not.
+  bool other_scale = false;
 };
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded);

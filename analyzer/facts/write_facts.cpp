@@ -1,9 +1,29 @@
 // Tested by: write_facts_test.cpp
 #include "facts/write_facts.h"
 
+#include <algorithm>
+
 #include "facts/fact_writers.h"
 
 namespace ws {
+namespace {
+
+// GPUs of the job, to compare with those of a configuration: one for each rank of the world that
+// the files name; without one, the recorded GPUs where they are more than the configuration has.
+std::optional<int64_t> recorded_gpus(const RunAnalysis& run, const FactRowValues& asked) {
+  const auto it = asked.find("gpus");
+  if (it == asked.end()) return std::nullopt;
+  int64_t world = 0, devices = 0;
+  for (const RankAnalysis& rank : run.ranks) {
+    world = std::max<int64_t>(world, rank.world_size);
+    devices += static_cast<int64_t>(rank.devices.size());
+  }
+  if (world > 0) return world;
+  const auto* configured = std::get_if<int64_t>(&it->second);
+  return configured != nullptr && devices > *configured ? std::optional(devices) : std::nullopt;
+}
+
+}  // namespace
 
 Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
                            const FactOptions& options) {
@@ -12,8 +32,12 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
   const Database& db = facts->db();
   if (auto ok = db.exec("BEGIN"); !ok) return ok.error();
   FactInput in{run, platforms, options, evidence_of(run.ranks, run.means), std::nullopt};
-  if (options.config != nullptr)
-    in.merge = merge_config(config_row(*options.config), recorded_config(run));
+  if (options.config != nullptr) {
+    const FactRowValues asked = config_row(*options.config);
+    FactRowValues recorded = recorded_config(run);
+    if (const auto gpus = recorded_gpus(run, asked)) recorded["gpus"] = *gpus;
+    in.merge = merge_config(asked, recorded);
+  }
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,
                      write_kernels, write_collectives, write_idle, write_host, write_memory,
                      write_across, write_what_if, write_recorder, write_notes})

@@ -10,7 +10,8 @@ namespace ws {
 
 struct FactOptions {
   bool show_names = false;  // host names and paths as given instead of host0 and base names
-  const RunConfig* config = nullptr;  // of the run; null: none was given
+  const RunConfig* config = nullptr;       // of the run; null: none was given
+  std::vector<std::string> asked_changes;  // ids of --what-if
 };
 
 Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,

@@ -2,6 +2,8 @@
 // Tokens per second and GPU = global batch x sequence / step time / GPUs; model FLOP/s utilisation
 // = that x operations per token (model_shape.h) / dense datasheet peak of the GEMMs' precision.
 // Tested by: config_facts_test.cpp
+#include <fmt/format.h>
+
 #include "facts/config_facts.h"
 #include "facts/fact_writers.h"
 
@@ -26,6 +28,8 @@ RunRow run_row(const Database& db) {
   return out;
 }
 
+FactRowValues withheld(const std::string& why) { return {{"withheld", why}}; }
+
 FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
                              const std::string& precision) {
   FactRowValues out;
@@ -47,7 +51,12 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   out["peak_tflops"] = static_cast<double>(peak) / 1e12;
   out["peak_precision"] = precision;
   const double mfu = tflops / (static_cast<double>(peak) / 1e12);
-  if (mfu <= 1) out["mfu"] = mfu;  // above it the configuration is not that of the run: a note
+  if (mfu > 1)
+    return withheld(fmt::format(
+        "MFU would be {:.0f} % of the {} peak: the model, batch or GPUs of the configuration are "
+        "not those of the recorded run",
+        100 * mfu, precision));
+  out["mfu"] = mfu;
   return out;
 }
 
@@ -69,7 +78,12 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     const auto it = in.merge->row.find("precision");
     if (it != in.merge->row.end()) precision = std::get<std::string>(it->second);
   }
-  return insert_row(db, "fact_throughput", throughput_row(study, run, precision));
+  FactRowValues throughput = throughput_row(study, run, precision);
+  if (in.merge && (in.merge->other_run || in.merge->other_scale) &&
+      throughput.count("tokens_per_s_per_gpu") > 0)
+    throughput =
+        withheld("the configuration is that of another run or scale, and so may be its batch");
+  return insert_row(db, "fact_throughput", throughput);
 }
 
 }  // namespace ws

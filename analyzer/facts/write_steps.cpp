@@ -1,6 +1,7 @@
 // Tested by: write_facts_test.cpp
 #include "analysis/counted_steps.h"
 #include "analysis/phrases.h"
+#include "analysis/steps.h"
 #include "base/check.h"
 #include "base/text.h"
 #include "facts/fact_writers.h"
@@ -8,16 +9,8 @@
 namespace ws {
 namespace {
 
-// Why a step is not in the means, else what an outlier has more of than the mean.
-std::optional<std::string> note_of(const Step& step, const Breakdown& p, const Breakdown& mean) {
-  if (!step.why_left_out.empty()) return one_line(step.why_left_out);
-  if (!step.outlier) return std::nullopt;
-  size_t most = 0;
-  for (size_t i = 1; i < kLeafCount; ++i)
-    if (p.ns[i] - mean.ns[i] > p.ns[most] - mean.ns[most]) most = i;
-  const TimeNs excess = p.ns[most] - mean.ns[most];
-  if (excess <= 0) return "shorter than the others";
-  return fmt::format("{} more of {} than the mean", duration(excess), name_of(leaf_at(most)));
+std::optional<std::string> why_left_out(const Step& step) {
+  return step.why_left_out.empty() ? std::nullopt : std::optional(one_line(step.why_left_out));
 }
 
 void write_leaves(FactTable& table, int32_t rank, int32_t device, int64_t step,
@@ -58,14 +51,19 @@ Result<void> write_ranks(const Database& db, const FactInput& in) {
 Result<void> write_steps(const Database& db, const FactInput& in) {
   FactTable steps(db, "fact_step"), leaves(db, "fact_step_leaf");
   for_each_device(in.run, [&](const RankAnalysis& rank, const DeviceAnalysis& device,
-                              const DeviceMeans& means) {
+                              const DeviceMeans&) {
+    const std::optional<size_t> typical = typical_step(device.steps);
     for (size_t i = 0; i < device.steps.size(); ++i) {
       const Step& step = device.steps[i];
       WS_CHECK(device.breakdowns[i].total() == step.window.length());
       const bool counted = step.complete && step.steady && rank.step_origin != StepOrigin::whole;
+      const Breakdown& p = device.breakdowns[i];
+      std::optional<Leaf> most;  // where an outlier differs most from what is usual
+      if (step.outlier && typical) most = largest_excess(p, device.breakdowns[*typical]);
       steps.row(rank.rank, device.device, step.index, one_line(step.name), step.window.begin_ns,
-                step.window.end_ns, counted, step.complete, step.outlier,
-                note_of(step, device.breakdowns[i], means.mean));
+                step.window.end_ns, counted, step.complete, step.outlier, why_left_out(step),
+                most ? std::optional(name_of(*most)) : std::nullopt,
+                most ? std::optional(p[*most] - device.breakdowns[*typical][*most]) : std::nullopt);
       write_leaves(leaves, rank.rank, device.device, step.index, device.breakdowns[i]);
     }
   });

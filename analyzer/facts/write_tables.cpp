@@ -128,16 +128,10 @@ Result<void> write_idle(const Database& db, const FactInput& in) {
 
 namespace {
 
-// Sizes that make more arithmetic than the GPU can do are not those of this run.
-std::optional<std::string> impossible_rate(const Database& db) {
-  auto row = db.prepare(
-      "SELECT tflops_per_gpu / peak_tflops, peak_precision FROM fact_throughput "
-      "WHERE tflops_per_gpu > peak_tflops");
+std::optional<std::string> withheld_rate(const Database& db) {
+  auto row = db.prepare("SELECT withheld FROM fact_throughput WHERE withheld IS NOT NULL");
   if (!row || !row->step()) return std::nullopt;
-  return fmt::format(
-      "MFU would be {:.0f} % of the {} peak: the model, batch or GPUs of the configuration are not "
-      "those of the recorded run",
-      100 * row->real(0), std::string(row->text(1)));
+  return std::string(row->text(0));
 }
 
 // What of the configuration was not understood, and where it is not what was recorded.
@@ -145,10 +139,10 @@ Notes config_notes(const Database& db, const FactInput& in) {
   Notes out;
   if (in.options.config == nullptr) return out;
   const RunConfig& config = *in.options.config;
-  for (const std::string& text : in.merge->contradictions)
-    out.add(NoteCode::config_contradicted, config.source, 1, text);
-  if (const auto text = impossible_rate(db))
-    out.add(NoteCode::config_contradicted, config.source, 1, *text);
+  for (const Contradiction& c : in.merge->contradictions)
+    out.add(NoteCode::config_contradicted, config.source, 1, c.sentence());
+  if (const auto text = withheld_rate(db))
+    out.add(NoteCode::rate_withheld, config.source, 1, *text);
   for (const std::string& text : config.notes)
     out.add(NoteCode::config_unclear, config.source, 1, text);
   if (config.unknown.empty()) return out;

@@ -1,4 +1,6 @@
 // Tested by: write_facts_test.cpp
+#include <algorithm>
+
 #include "facts/fact_writers.h"
 
 namespace ws {
@@ -20,6 +22,7 @@ std::optional<std::string_view> known_text(const std::string& text) {
 
 Result<void> write_what_if(const Database& db, const FactInput& in) {
   const PricedRun& run = in.run.what_if;
+  const std::vector<std::string>& asked = in.options.asked_changes;
   FactTable rows(db, "fact_what_if");
   for (const WhatIfRow& row : run.rows) {
     std::optional<std::string_view> loss, cause;
@@ -28,7 +31,7 @@ Result<void> write_what_if(const Database& db, const FactInput& in) {
       cause = name_of(row.next->cause);
     }
     rows.row(row.id, row.step_lo_ns, row.step_hi_ns, row.saved_lo_share, row.saved_hi_share, loss,
-             cause);
+             cause, std::count(asked.begin(), asked.end(), row.id) > 0);
   }
   if (auto ok = rows.result(); !ok) return ok;
   const bool built = run.steps > 0;

@@ -60,6 +60,42 @@ void note_left_out(const std::string& path, const Result<FileHead>& head, Notes&
   note_unreadable(path, head ? refusal(path, *head) : head.error(), notes);
 }
 
+// Folders in a folder that hold a trace, sorted. Each may be another run, so none is read unasked;
+// few files of each are looked at.
+std::vector<std::string> folders_with_traces(const std::string& folder) {
+  constexpr size_t kMostFolders = 1000, kMostFiles = 50;
+  std::vector<std::string> out;
+  std::error_code failed;
+  fs::directory_iterator it(folder, failed);
+  for (size_t seen = 0; !failed && it != fs::directory_iterator() && seen < kMostFolders;
+       it.increment(failed), ++seen) {
+    std::error_code unknown;
+    if (!it->is_directory(unknown) || it->is_symlink(unknown)) continue;
+    fs::directory_iterator below(it->path(), unknown);
+    bool found = false;
+    for (size_t files = 0;
+         !unknown && below != fs::directory_iterator() && files < kMostFiles && !found;
+         below.increment(unknown), ++files) {
+      std::error_code no_file;
+      if (!below->is_regular_file(no_file)) continue;
+      const Result<FileHead> head = read_head(below->path().string());
+      found = head && importer_of(below->path().string(), *head) != nullptr;
+    }
+    if (found) out.push_back(it->path().filename().string());
+  }
+  std::sort(out.begin(), out.end(), natural_less);
+  return out;
+}
+
+// "after, before", at most a few of them.
+std::string some_names(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  std::string out;
+  for (size_t i = 0; i < names.size() && i < kNamed; ++i) out += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kNamed) out += fmt::format(" and {} more", names.size() - kNamed);
+  return out;
+}
+
 Result<void> add_folder(const std::string& folder, std::vector<std::string>& out, Notes& notes) {
   std::error_code failed;
   std::vector<std::string> names;
@@ -83,6 +119,16 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
       note_left_out(name, head, notes);
     }
   }
+  const std::vector<std::string> below = folders_with_traces(folder);
+  if (out.size() == before && !below.empty()) {
+    return Error{fmt::format(
+        "{}: expected traces in the folder, found them only in folders below it: {}; give the one "
+        "that holds the run, or all of them if each holds a rank ({}/*)",
+        folder, some_names(below), folder)};
+  }
+  if (!below.empty())
+    notes.add(NoteCode::folders_not_read, {}, static_cast<int64_t>(below.size()),
+              some_names(below));
   if (out.size() == before) {
     return Error{fmt::format(
         "{}: expected traces in the folder, found none among {} files; give a folder of Nsight "
@@ -150,8 +196,7 @@ void drop_repeated(std::vector<std::string>& files, Notes& notes) {
     struct stat info {};
     const bool known = ::stat(file.c_str(), &info) == 0;
     if (known && !seen.emplace(info.st_dev, info.st_ino).second) {
-      notes.add(NoteCode::duplicate_record, {}, 1,
-                fs::path(file).filename().string() + " was given more than once");
+      notes.add(NoteCode::repeated_input, {}, 1, fs::path(file).filename().string());
     } else {
       kept.push_back(std::move(file));
     }

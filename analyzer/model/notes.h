@@ -56,6 +56,8 @@ enum class NoteCode : uint8_t {
   peers_missing,
   file_skipped,
   file_unreadable,
+  repeated_input,
+  folders_not_read,
   selection,
   rank_not_found,
   range_not_found,
@@ -84,6 +86,7 @@ enum class NoteCode : uint8_t {
   // the run configuration
   config_recorded,
   config_contradicted,
+  rate_withheld,
   config_unclear,
   config_keys_unused,
   count_  // keep last

@@ -39,7 +39,8 @@ std::string category_words(const ReportLateCause& c) {
 
 Table late_table(const Report& report, bool all) {
   Table t{"WHY RANKS WERE LATE",
-          "what took the last to arrive longer than the others, per steady step",
+          "what took the last to arrive longer than the others, " +
+              (report.steps.steady > 1 ? "per step" : steps_word(report)),
           {{"rank", true},
            {"reason"},
            {"delay", true},

@@ -12,21 +12,40 @@
 namespace ws {
 namespace {
 
+// "the loss takes at least 18.2 %" and "the loss takes at most 27.3 %" are one interval.
+bool joins_interval(const std::string& words, std::vector<std::string>& parts) {
+  constexpr std::string_view kMost = " at most ", kLeast = " at least ";
+  const size_t at = words.find(kMost);
+  if (at == std::string::npos) return false;
+  const std::string head = words.substr(0, at) + std::string(kLeast);
+  const std::string hi = words.substr(at + kMost.size());
+  for (std::string& part : parts) {
+    if (part.rfind(head, 0) != 0) continue;
+    const std::string lo = part.substr(head.size());
+    const bool percent = lo.size() > 2 && lo.substr(lo.size() - 2) == " %";
+    part = words.substr(0, at) + " " +
+           (lo == hi ? hi : (percent ? lo.substr(0, lo.size() - 2) : lo) + " to " + hi);
+    return true;
+  }
+  return false;
+}
+
 // Values that are not known say nothing here, nor does a zero, or a share that prints as one,
 // beside a share that does not.
 std::string because_words(const Finding& f) {
   const bool any_share = std::any_of(f.evidence.begin(), f.evidence.end(), [](const auto& e) {
     return visible_share(e).value_or(false);
   });
-  std::string out;
+  std::vector<std::string> parts;
   for (const EvidenceValue& e : f.evidence) {
     if (any_share && !visible_share(e).value_or(true)) continue;
     const bool counted = e.expression.rfind("cfg.", 0) != 0 && e.expression.rfind("lay.", 0) != 0;
     if (counted && e.number == 0.0 && !visible_share(e)) continue;
     const std::string words = fact_words(e, f);
-    if (!words.empty()) out += (out.empty() ? "" : ", ") + words;
+    if (words.empty() || joins_interval(words, parts)) continue;
+    parts.push_back(words);
   }
-  return out;
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // Where the gain comes from: a row of the table of changes, all of it or a part.
@@ -111,9 +130,35 @@ ReportFinding worded(const Finding& f, const std::string& framework) {
   return out;
 }
 
+// The kind of communication that the row of this expression is of: "tp" of `tp.exposed_share` with
+// the clause `tp.kind = 'tp'`; "" for another row.
+std::string comm_kind_of(const EvidenceValue& e, const Finding& f) {
+  const std::string head = e.expression.substr(0, e.expression.find('.')) + ".kind = '";
+  for (const ClauseValue& c : f.clauses) {
+    if (c.clause.rfind(head, 0) != 0) continue;
+    return c.clause.substr(head.size(), c.clause.find('\'', head.size()) - head.size());
+  }
+  return "";
+}
+
+bool column_ends_with(const EvidenceValue& e, std::string_view end) {
+  return e.expression.size() >= end.size() &&
+         e.expression.compare(e.expression.size() - end.size(), end.size(), end) == 0;
+}
+
+// Nothing at all of what the rule is about was recorded (no offloading, no allocator calls): there
+// is nothing to offer. Communication that is there and hidden completely is worth a word.
+bool can_not_apply(const EvidenceValue& e, const Finding& f, const Report& report) {
+  if (*e.number != 0) return false;
+  const bool hidden = column_ends_with(e, "exposed_share");
+  const std::string kind = hidden ? comm_kind_of(e, f) : "";
+  return kind.empty() || std::none_of(report.collectives.begin(), report.collectives.end(),
+                                      [&](const ReportCollective& c) { return c.kind == kind; });
+}
+
 // A rule that clearly does not apply, with the share that says so: its first failing clause speaks
 // of a share that is next to nothing. Other rules say nothing here; explain lists all.
-std::optional<std::string> not_offered_words(const Finding& f) {
+std::optional<std::string> not_offered_words(const Finding& f, const Report& report) {
   constexpr double kNextToNothing = 0.02;
   if (f.phase == "data") return std::nullopt;
   const auto failing = std::find_if(f.clauses.begin(), f.clauses.end(), [](const ClauseValue& c) {
@@ -125,10 +170,9 @@ std::optional<std::string> not_offered_words(const Finding& f) {
     if (!visible_share(e) || failing->clause.find(e.expression) == std::string::npos) continue;
     if (most == nullptr || *e.number > *most->number) most = &e;
   }
-  if (most == nullptr || *most->number > kNextToNothing) return std::nullopt;
-  std::string lever = f.rule.substr(f.rule.find('/') + 1);
-  std::replace(lever.begin(), lever.end(), '_', ' ');
-  return fmt::format("{} ({})", lever, fact_words(*most, f));
+  if (most == nullptr || *most->number > kNextToNothing || can_not_apply(*most, f, report))
+    return std::nullopt;
+  return fmt::format("{} ({})", f.title, fact_words(*most, f));
 }
 
 // What stands in the brackets, to name each reason once.
@@ -164,7 +208,7 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
   }
   for (const Finding& f : findings) {
     if (f.status != FindingStatus::no) continue;
-    auto words = not_offered_words(f);
+    auto words = not_offered_words(f, report);
     if (!words) continue;
     const bool known =
         std::any_of(report.not_offered.begin(), report.not_offered.end(),

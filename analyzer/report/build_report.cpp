@@ -60,7 +60,11 @@ void read_verdict(const Statement& s, Report& report) {
 Result<void> read_config(const Database& db, Report& report) {
   return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
     for (int i = 0; i < s.column_count(); ++i) {
-      if (!s.is_null(i) && s.column_name(i) != "given")
+      const std::string_view name = s.column_name(i);
+      const bool of_the_file =
+          name == "given" || name == "contradicted" || name == "sizes_contradicted";
+      if (name == "given") report.run.config_given = s.int64(i) != 0;
+      if (!s.is_null(i) && !of_the_file)
         report.run.config.emplace_back(s.column_name(i), text_of(s, i));
     }
   });

@@ -1,21 +1,35 @@
 // Rows per rank and per step, each with its partition.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
 #include "report/build_parts.h"
+#include "report/numbers.h"
+#include "report/phrases.h"
 
 namespace ws {
 namespace {
 
 using StepKey = std::tuple<int64_t, int64_t, int64_t>;
 
+// Why the step does not count, else what an outlier has more or less of.
+std::optional<std::string> note_of(const Statement& s) {
+  if (!s.is_null(9) || s.is_null(10)) return maybe_text(s, 9);
+  const LeafPhrase* words = phrase_of_leaf(s.text(10));
+  const int64_t excess = s.int64(11);
+  return fmt::format("{} {} {} than the median step", duration_text(std::abs(excess)),
+                     excess < 0 ? "less" : "more", words != nullptr ? words->label : s.text(10));
+}
+
 Result<void> read_step_rows(const Database& db, Report& report) {
   std::map<StepKey, size_t> row_of;
   auto& rows = report.steps.rows;
   auto ok = each_row(db,
                      "SELECT rank, device, step, name, begin_ns, end_ns, steady, complete, "
-                     "outlier, note FROM fact_step "
+                     "outlier, note, excess_leaf, excess_ns FROM fact_step "
                      "ORDER BY rank, device, begin_ns, step, rowid",
                      [&](const Statement& s) {
                        row_of.emplace(StepKey{s.int64(0), s.int64(1), s.int64(2)}, rows.size());
@@ -28,7 +42,7 @@ Result<void> read_step_rows(const Database& db, Report& report) {
                                        s.int64(6) != 0,
                                        s.int64(7) != 0,
                                        s.int64(8) != 0,
-                                       maybe_text(s, 9),
+                                       note_of(s),
                                        {}});
                      });
   if (!ok) return ok;

@@ -166,11 +166,12 @@ Result<void> read_across(const Database& db, Report& report) {
 Result<void> read_what_if(const Database& db, Report& report) {
   return each_row(
       db,
-      "SELECT id, step_lo_ns, step_hi_ns, saved_lo_share, saved_hi_share, next_loss, next_cause "
+      "SELECT id, step_lo_ns, step_hi_ns, saved_lo_share, saved_hi_share, next_loss, next_cause, "
+      "asked "
       "FROM fact_what_if ORDER BY saved_lo_share + saved_hi_share DESC, id",
       [&](const Statement& s) {
         report.what_if.push_back({text_of(s, 0), s.int64(1), s.int64(2), s.real(3), s.real(4),
-                                  maybe_text(s, 5), maybe_text(s, 6)});
+                                  maybe_text(s, 5), maybe_text(s, 6), s.int64(7) != 0});
       });
 }
 

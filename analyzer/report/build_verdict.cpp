@@ -27,6 +27,11 @@ void add_detail(WhereRow& row, std::string_view label, int64_t ns) {
   }
 }
 
+void add_idle_detail(WhereRow& row, std::string_view label, int64_t ns) {
+  add_detail(row, label, ns);
+  row.idle_ns += ns;
+}
+
 std::string_view where_of_loss(const std::string& loss) {
   if (loss == "useful") return name_of(WhereGroup::compute);
   return loss;  // the other groups are called after their loss
@@ -70,10 +75,18 @@ void print_columns(WhereTable& table, const ReportVerdict& v) {
   }
 }
 
+bool is_idle(std::string_view label) {
+  const auto& all = leaf_phrases();
+  return std::any_of(all.begin(), all.end(), [&](const LeafPhrase& p) {
+    return p.label == label && p.leaf.substr(0, 5) == "idle.";
+  });
+}
+
 // Which of the host's idle parts an offload round trip covers is not known by the ns: waiting for
 // the copy first, then what the host computes, then the rest.
 void take_offload_idle(WhereRow& host, int64_t ns) {
   host.ns -= ns;
+  host.idle_ns -= ns;
   for (const std::string_view leaf : {"idle.sync", "idle.host", "idle.launch", "idle.kernel_gap"}) {
     const LeafPhrase* p = phrase_of_leaf(leaf);
     for (auto& [label, part] : host.details) {
@@ -84,6 +97,7 @@ void take_offload_idle(WhereRow& host, int64_t ns) {
     }
   }
   for (auto& [label, part] : host.details) {
+    if (!is_idle(label)) continue;
     const int64_t taken = std::min(ns, part);
     part -= taken;
     ns -= taken;
@@ -164,12 +178,14 @@ bool is_unsplit(const Report& report) {
          b->lo_share < 0.1 * b->hi_share;
 }
 
-// What is told under another group leaves the largest parts of this one.
-void take_largest(WhereRow& row, int64_t ns) {
+// Idle time that is told under another group leaves the largest idle parts of this one.
+void take_largest_idle(WhereRow& row, int64_t ns) {
   row.ns -= ns;
+  row.idle_ns -= ns;
   std::stable_sort(row.details.begin(), row.details.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (auto& [name, part] : row.details) {
+  for (auto& [label, part] : row.details) {
+    if (!is_idle(label)) continue;
     const int64_t taken = std::min(part, ns);
     part -= taken;
     ns -= taken;
@@ -189,26 +205,28 @@ void add_where_table(Report& report) {
   for (const ReportLeaf& leaf : report.partition) {
     const LeafPhrase* p = phrase_of_leaf(leaf.leaf);
     const WhereGroup group = p != nullptr ? p->group : WhereGroup::unexplained;
-    add_detail(rows[static_cast<size_t>(group)],
-               p != nullptr ? p->label : std::string_view(leaf.leaf), leaf.ns);
+    WhereRow& row = rows[static_cast<size_t>(group)];
+    add_detail(row, p != nullptr ? p->label : std::string_view(leaf.leaf), leaf.ns);
+    if (leaf.leaf.rfind("idle.", 0) == 0) row.idle_ns += leaf.ns;
     table.sum_ns += leaf.ns;
   }
   if (report.memory && report.memory->offload_idle_share > 0) {
     WhereRow& host = rows[static_cast<size_t>(WhereGroup::host)];
     const auto wanted =
         std::llround(report.memory->offload_idle_share * static_cast<double>(table.sum_ns));
-    const int64_t moved = std::clamp<int64_t>(wanted, 0, host.ns);
+    const int64_t moved = std::clamp<int64_t>(wanted, 0, host.idle_ns);
     take_offload_idle(host, moved);
-    add_detail(rows[static_cast<size_t>(WhereGroup::memory)], "idle while offloaded", moved);
+    add_idle_detail(rows[static_cast<size_t>(WhereGroup::memory)], "idle while offloaded", moved);
   }
   if (report.across && report.across->stage_idle_share.value_or(0) > 0) {
     auto left = std::llround(*report.across->stage_idle_share * static_cast<double>(table.sum_ns));
     for (const WhereGroup group : {WhereGroup::host, WhereGroup::unexplained}) {
       WhereRow& row = rows[static_cast<size_t>(group)];
-      const int64_t moved = std::clamp<int64_t>(left, 0, row.ns);
+      const int64_t moved = std::clamp<int64_t>(left, 0, row.idle_ns);
       if (moved == 0) continue;
-      take_largest(row, moved);
-      add_detail(rows[static_cast<size_t>(WhereGroup::bubble)], "idle at a stage's edge", moved);
+      take_largest_idle(row, moved);
+      add_idle_detail(rows[static_cast<size_t>(WhereGroup::bubble)], "idle at a stage's edge",
+                      moved);
       left -= moved;
     }
   }

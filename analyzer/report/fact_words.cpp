@@ -127,6 +127,8 @@ constexpr Words kWords[] = {
     {"moe_flex_dispatcher_backend", "its backend"},
     {"dispatcher_asked", "dispatcher asked for"},
     {"precision_asked", "precision asked for"},
+    {"contradicted", "configured against recorded:"},
+    {"sizes_contradicted", ""},
     {"clock_offset_ns", "clock offset", Unit::time},
     {"clock_error_ns", "clock error", Unit::time},
 };

@@ -123,18 +123,18 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
   if (count == 0) out << "No rule of the catalogue applies to what was recorded.\n";
   if (left > 0) out << fmt::format("\nand {} more (--all)\n", left);
   print_unknown(report, options.all, out);
-  std::string rest;
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
-    rest += (i > 0 ? "; " : "") + report.not_offered[i];
+    if (i == 0) out << "\nNot offered, since next to nothing of the step is lost to it:\n\n";
+    out << "- " << escape_markdown(report.not_offered[i]) << "\n";
   }
-  if (!rest.empty()) out << "\nNot offered: " << escape_markdown(rest) << "\n";
 }
 
 void print_notes(const Report& report, std::ostream& out) {
   out << "\n## WHAT I COULD NOT SEE\n\n";
-  for (const ReportNote& n : report.notes) {
+  for (size_t i = 0; i < report.notes.size(); ++i) {
+    const ReportNote& n = report.notes[i];
     out << "- " << phrase_of_severity(n.severity) << ": " << escape_markdown(note_line(n));
-    if (!n.advice.empty()) out << "; do: " << escape_markdown(n.advice);
+    if (advises(report, i)) out << "; do: " << escape_markdown(n.advice);
     out << "\n";
   }
   if (const auto line = recorder_line(report))

@@ -9,7 +9,7 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 constexpr Pair kCauses[] = {
-    {"launch_bound", "kernel launches"},
+    {"launch_bound", "launching kernels one by one"},
     {"host_sync", "host synchronisation"},
     {"input_pipeline", "input pipeline"},
     {"gc_pause", "host pauses (garbage collection)"},

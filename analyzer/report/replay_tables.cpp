@@ -53,9 +53,7 @@ Table what_if_table(const Report& report, bool all) {
           {{"change"}, {"saves", true}, {"step", true}, {"next", false, true}},
           {},
           {}};
-  const auto asked = [&](const ReportWhatIf& w) {
-    return std::count(report.asked_what_if.begin(), report.asked_what_if.end(), w.id) > 0;
-  };
+  const auto asked = [](const ReportWhatIf& w) { return w.asked; };
   const size_t worth = static_cast<size_t>(
       std::count_if(report.what_if.begin(), report.what_if.end(),
                     [](const ReportWhatIf& w) { return w.saved_hi_share >= kWorthARow; }));

@@ -46,6 +46,7 @@ struct ReportRun {
   bool clocks_aligned = false;  // every rank has an offset to the run's clock
   std::optional<int64_t> clock_max_error_ns;
   std::vector<std::pair<std::string, std::string>> config;  // what is known of it
+  bool config_given = false;                                // some of it from --config
   std::optional<ReportThroughput> throughput;
   std::optional<ReportRecorder> recorder;
 };
@@ -85,6 +86,7 @@ struct TimeUnit {
 struct WhereRow {
   std::string group;
   int64_t ns = 0;
+  int64_t idle_ns = 0;       // of ns: device idle, whatever its cause
   int64_t share_tenths = 0;  // tenths of a percent; the rows sum to 1000
   int64_t time_shown = 0;    // in the last printed digit of the unit; the rows sum to sum_shown
   std::vector<std::pair<std::string, int64_t>> details;  // label, ns; largest first
@@ -185,6 +187,7 @@ struct ReportWhatIf {
   int64_t step_lo_ns = 0, step_hi_ns = 0;
   double saved_lo_share = 0, saved_hi_share = 0;
   std::optional<std::string> next_loss, next_cause;
+  bool asked = false;  // with --what-if: shown whatever it saves
 };
 
 struct ReportReplay {
@@ -236,13 +239,13 @@ struct Report {
   std::optional<ReportMemory> memory;
   std::optional<ReportAcross> across;  // nullopt: one device
   std::vector<ReportWhatIf> what_if;
-  std::vector<std::string> asked_what_if;  // shown whatever they save
   ReportReplay replay;
-  std::vector<ReportPathPart> path;      // critical path, by rank and leaf
-  std::vector<ReportFinding> findings;   // those that fire, then the unknown ones, each in order
-  std::vector<std::string> not_offered;  // "TP overlap (exposed share 0.0 %)"
-  std::vector<ReportNote> notes;         // worst first
-  bool whole_window = false;             // no steps were found: one window, not a step
+  std::vector<ReportPathPart> path;     // critical path, by rank and leaf
+  std::vector<ReportFinding> findings;  // those that fire, then the unknown ones, each in order
+  std::vector<std::string>
+      not_offered;                // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
+  std::vector<ReportNote> notes;  // worst first
+  bool whole_window = false;      // no steps were found: one window, not a step
 };
 
 }  // namespace ws

@@ -42,8 +42,10 @@ std::string steps_words(const Report& report) {
   if (!s.mean_ns) return "no steps";
   if (report.whole_window)
     return fmt::format("one window of {}, not a step", duration_text(*s.mean_ns));
+  const bool called_steady = report.verdict.kind != "insufficient" && s.count > 1;
   std::string out =
-      fmt::format("{} of {}", counted(s.steady, "steady step"), duration_text(*s.mean_ns));
+      fmt::format("{} of {}", counted(s.steady, called_steady ? "steady step" : "step"),
+                  duration_text(*s.mean_ns));
   // A few long steps move the mean away from what a step takes.
   if (s.median_ns && 20 * std::abs(*s.mean_ns - *s.median_ns) > *s.median_ns)
     out += fmt::format(" in the mean, {} in the median", duration_text(*s.median_ns));
@@ -75,16 +77,19 @@ std::vector<std::string> headline_of_run(const Report& report) {
 }
 
 std::string steps_word(const Report& report) {
-  return report.whole_window ? "the window" : "the steady steps";
+  if (report.whole_window)
+    return report.run.selection ? "the selected part" : "the whole recording";
+  if (report.steps.steady <= 1) return "one step";
+  return report.verdict.kind == "insufficient" ? "the recorded steps" : "the steady steps";
 }
 
 std::string where_caption(const Report& report) {
   const ReportSteps& s = report.steps;
   std::string out;
   if (report.whole_window) {
-    out = "first to last device record: one window, not a step";
+    out = steps_word(report) + ": one window, not a step";
   } else {
-    out = s.steady > 1 ? "mean of the steady steps" : "one step";
+    out = (s.steady > 1 ? "mean of " : "") + steps_word(report);
   }
   if (report.run.device_count > 1) out += ", all ranks";
   if (s.critical_rank && report.ranks.size() > 1 && s.mean_ns && *s.mean_ns > 0) {
@@ -193,7 +198,11 @@ std::vector<std::string> assumption_lines(const Report& report) {
   line.clear();
   for (const auto& [name, value] : report.run.config)
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, value);
-  if (!line.empty()) out.push_back("configuration as the recording shows it: " + line);
+  if (!line.empty())
+    out.push_back((report.run.config_given
+                       ? "configuration as given, and as recorded where that is known: "
+                       : "configuration as the recording shows it: ") +
+                  line);
   if (report.ranks.empty()) return out;
   const auto range = [&](int64_t ReportRank::*member) {
     int64_t lo = report.ranks.front().*member, hi = lo;
@@ -216,6 +225,12 @@ std::vector<std::string> assumption_lines(const Report& report) {
       gains && report.replay.why_no_gains)
     out.emplace_back("gains are ceilings: the shares of the step that a change could remove");
   return out;
+}
+
+bool advises(const Report& report, size_t note) {
+  const ReportNote& n = report.notes[note];
+  if (n.advice.empty()) return false;
+  return note + 1 == report.notes.size() || report.notes[note + 1].advice != n.advice;
 }
 
 std::string note_line(const ReportNote& note) {

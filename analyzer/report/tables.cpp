@@ -16,9 +16,10 @@
 namespace ws {
 namespace {
 
-int64_t group_ns(const LeafTimes& leaves, WhereGroup group) {
+int64_t group_ns(const LeafTimes& leaves, WhereGroup group, bool idle_only = false) {
   int64_t sum = 0;
   for (const auto& [leaf, ns] : leaves) {
+    if (idle_only && leaf.rfind("idle.", 0) != 0) continue;
     const LeafPhrase* p = phrase_of_leaf(leaf);
     if ((p != nullptr ? p->group : WhereGroup::unexplained) == group) sum += ns;
   }
@@ -30,7 +31,7 @@ std::map<WhereGroup, int64_t> stage_idle_of(const ReportRank& rank) {
   std::map<WhereGroup, int64_t> out;
   int64_t left = rank.stage_idle_ns.value_or(0);
   for (const WhereGroup g : {WhereGroup::host, WhereGroup::unexplained}) {
-    const int64_t moved = std::clamp<int64_t>(left, 0, group_ns(rank.partition, g));
+    const int64_t moved = std::clamp<int64_t>(left, 0, group_ns(rank.partition, g, true));
     out[g] = -moved;
     out[WhereGroup::bubble] += moved;
     left -= moved;
@@ -53,8 +54,9 @@ Table rank_table(const Report& report, bool all) {
   });
   const bool named = any([](const ReportRank& r) { return !r.host.empty(); });
   Table t{"RANKS",
-          fmt::format("mean over {}, {}slowest first, then most compute", steps_word(report),
-                      waited_for ? "most late first, then " : ""),
+          fmt::format("{}{}, {}slowest first, then most compute",
+                      report.steps.steady > 1 && !report.whole_window ? "mean over " : "",
+                      steps_word(report), waited_for ? "most late first, then " : ""),
           {{"rank", true}, {"device", true}},
           {},
           {}};
@@ -103,7 +105,7 @@ Table outlier_table(const Report& report, bool all) {
            {"step", false, true},
            {"length", true},
            {"to median", true},
-           {"largest excess", false, true}},
+           {"largest difference", false, true}},
           {},
           {}};
   std::vector<ReportStep> rows;
@@ -138,6 +140,25 @@ Places places_of(const Report& report) {
   return out;
 }
 
+// The table above counts some idle time under other groups than the host's; where it does, the sums
+// of the two tables differ by just that.
+std::string idle_told_elsewhere(const Report& report) {
+  std::string parts;
+  int64_t idle = 0, elsewhere = 0;
+  for (const WhereRow& row : report.where.rows) {
+    idle += row.idle_ns;
+    if (row.group == name_of(WhereGroup::host)) continue;
+    elsewhere += row.idle_ns;
+    if (row.idle_ns * 2000 < report.where.sum_ns) continue;  // would print as 0.0 %
+    parts += fmt::format("{}{} under {}", parts.empty() ? "" : ", ", duration_text(row.idle_ns),
+                         row.group);
+  }
+  if (parts.empty()) return "";
+  if (idle > elsewhere) parts += fmt::format(", {} under host", duration_text(idle - elsewhere));
+  return fmt::format("of these {}, the table of the {} has {}", duration_text(idle),
+                     report.whole_window ? "window" : "step", parts);
+}
+
 Table idle_table(const Report& report, bool all) {
   Table t{"IDLE TIME BY CAUSE",
           fmt::format("device idle, per {}; how often, the largest stretch and where it is",
@@ -169,6 +190,10 @@ Table idle_table(const Report& report, bool all) {
     cells.push_back(gap.after);
     return cells;
   });
+  if (!t.rows.empty()) {
+    if (const std::string told = idle_told_elsewhere(report); !told.empty())
+      t.remarks.push_back(told);
+  }
   return t;
 }
 

@@ -171,22 +171,22 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
   if (count == 0) out << "  No rule of the catalogue applies to what was recorded.\n";
   if (left > 0) out << fmt::format("  and {} more (--all)\n", left);
   print_unknown(report, options.all, out);
-  std::string rest;
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
-    rest += (i > 0 ? "; " : "") + report.not_offered[i];
+    if (i == 0) out << "  not offered, since next to nothing of the step is lost to it:\n";
+    out << hanging("     ", escape_text(report.not_offered[i]));
   }
-  if (!rest.empty()) out << hanging("  not offered: ", escape_text(rest));
 }
 
 void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
   const auto assumptions = assumption_lines(report);
   out << heading(paint, "WHAT I COULD NOT SEE", "");
-  for (const ReportNote& n : report.notes) {
+  for (size_t i = 0; i < report.notes.size(); ++i) {
+    const ReportNote& n = report.notes[i];
     const std::string label = "  " + pad_right(phrase_of_severity(n.severity), 11);
     out << hanging(
         n.severity == "info" ? label : paint(n.severity == "data_loss" ? "31" : "33", label),
         escape_text(note_line(n)));
-    if (!n.advice.empty()) out << hanging(std::string(13, ' ') + "do: ", escape_text(n.advice));
+    if (advises(report, i)) out << hanging(std::string(13, ' ') + "do: ", escape_text(n.advice));
   }
   if (const auto line = recorder_line(report))
     out << hanging("  " + pad_right("recording", 11), escape_text(*line));

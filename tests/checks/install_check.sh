@@ -11,6 +11,8 @@ cd "$work"
 "$work/a place/bin/wallsight" analyze "$sample" > report
 grep -q VERDICT report
 [ "$(wc -l < listed)" -gt 10 ]
+"$work/a place/bin/wallsight" rules check "$work/a place/share/wallsight/rules" > checked
+grep -q "no problems" checked
 [ -f "$work/a place/share/wallsight/rules/kernel_classes.json" ]
 [ -f "$work/a place/share/wallsight/schemas/facts.sql" ]
 mv "$work/a place" "$work/moved"

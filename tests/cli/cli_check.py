@@ -327,6 +327,25 @@ class Inputs(Cli):
         empty.mkdir()
         self.refused(2, run("analyze", empty), "empty")
 
+    def test_a_default_constant_is_named(self):
+        facts = self.folder / "run.wsdb"
+        report = json.loads(run("analyze", SOURCE / "samples/kineto/exposed_all_to_all", "-o", facts, "--report", "json").stdout)
+        texts = [n["text"] for n in report["notes"] if n["code"] == "constants_default"]
+        self.assertEqual(len(texts), 1, texts)
+        self.assertTrue(texts[0].endswith(": launch latency (Lambda); the gap between kernels (kappa) was measured"), texts)
+        with sqlite3.connect(facts) as db:
+            used = db.execute("SELECT DISTINCT launch_latency_ns, kernel_gap_ns = 2000 FROM fact_rank").fetchall()
+        self.assertEqual(used, [(5000, 0)])
+
+    def test_folders_below_are_named(self):
+        for name in ("before", "after"):
+            shutil.copytree(SOURCE / "samples/kineto/healthy", self.folder / name)
+        self.refused(2, run("analyze", self.folder), "only in folders below it: after, before")
+        shutil.copy(next((self.folder / "after").glob("*.json.gz")), self.folder)
+        report = json.loads(run("analyze", self.folder, "--report", "json").stdout)
+        self.assertEqual(len(report["run"]["sources"]), 1)
+        self.assertTrue([n for n in report["notes"] if n["code"] == "folders_not_read" and n["text"].endswith(": after, before")])
+
     def test_a_run_with_steps_did_fit_whatever_the_estimate_says(self):
         config = self.folder / "run.json"
         config.write_text(json.dumps({"framework": "megatron_lm", "gpus": 1, "platform": "a100", "num_layers": 80, "hidden_size": 8192,

@@ -30,7 +30,7 @@ class Partials(Cli):
         ran = run("merge", *self.parts, self.parts[1], "--report", "json")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         notes = [n["text"] for n in json.loads(ran.stdout)["notes"] if "more than once" in n["text"]]
-        self.assertEqual([n.split(": ")[1] for n in notes], ["1.wspart was given more than once"])
+        self.assertEqual([n.split(": ")[1] for n in notes], ["1.wspart"])
         link = self.folder / "again.json.gz"
         link.symlink_to(self.traces[0])
         twice = run("analyze", *self.traces, self.traces[1], link, "--report", "json")

@@ -136,14 +136,27 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertEqual(fired[0]["title"], "this is not the configuration of the recorded run")
         self.assertIn("no multiple of ETP x EP x PP", fired[0]["why"])
         self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], [])
+        shape = {"framework": "megatron_lm", "num_layers": 2, "hidden_size": 512, "ffn_hidden_size": 1024, "attention_heads": 8, "vocab_size": 1000,
+                 "seq_len": 1024, "micro_batch": 1, "global_batch": 16, "bf16": True}
+        self.assertIn("throughput", self.analyze("exposed_all_to_all", dict(shape, ep=4, gpus=4))["run"])
+        other = self.analyze("exposed_all_to_all", dict(shape, ep=8, gpus=8))
+        self.assertNotIn("throughput", other["run"])
+        told = [f for f in other["findings"] if f["status"] == "fires"][0]
+        self.assertEqual((told["rule"], told["phase"]), ("configuration/another_run", "data"))
+        self.assertEqual(told["evidence"], {"cfg.contradicted": "ep 8 against 4, gpus 8 against 4"})
+        # Another number of GPUs alone: the settings may be this run's, its rate is not known.
+        scaled = self.analyze("exposed_all_to_all", dict(shape, ep=4, gpus=64, global_batch=64))
+        self.assertNotIn("throughput", scaled["run"])
+        self.assertNotIn("this is not", json.dumps(scaled["findings"]))
+        self.assertTrue(any(n["code"] == "config_contradicted" and "gpus: the configuration says 64, the recording shows 4" in n["text"] for n in scaled["notes"]))
         fits = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 1, "ep": 4, "gpus": 4})
         self.assertNotIn("this is not", json.dumps(fits["findings"]))
 
     def test_more_than_the_peak_is_no_rate(self):
         config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}
         report = self.analyze("data_parallel_tail", config)
-        self.assertIsNone(report["run"]["throughput"]["mfu"])
-        self.assertTrue(any(n["code"] == "config_contradicted" and "MFU would be" in n["text"] for n in report["notes"]))
+        self.assertNotIn("throughput", report["run"])  # tokens per second rest on the same keys
+        self.assertTrue(any(n["code"] == "rate_withheld" and "MFU would be" in n["text"] for n in report["notes"]))
 
     def test_what_is_set_already_is_not_set_again(self):
         config = {"framework": "megatron_lm", "use_distributed_optimizer": True, "overlap_grad_reduce": True, "overlap_param_gather": True,

@@ -23,6 +23,9 @@ class Record(Cli):
     def test_the_default_folder_is_in_the_help(self):
         self.assertIn("wallsight-recording", run("record", "--help").stdout)
 
+    def test_the_usage_has_the_command(self):
+        self.assertIn("Usage: wallsight record [OPTIONS] -- COMMAND [ARGUMENT...]\n", run("record", "--help").stdout)
+
     def test_a_command_that_records_nothing_is_told(self):
         ran = self.record("--", "sh", "-c", "echo done; exit 7")
         self.assertEqual((ran.returncode, ran.stdout), (7, "done\n"))

@@ -38,6 +38,9 @@ class WhatIf(Cli):
         for form, name in (("text", small[-1]), ("md", small[-1].replace("_", "\\_"))):
             self.assertIn(name, run("analyze", LOADER, "--report", form, "--what-if", small[-1]).stdout)
         self.assertIn(small[-1], self.shown(run("analyze", LOADER, "--what-if", small[-1]).stdout)[0])
+        facts = self.folder / "run.wsdb"
+        asked = run("analyze", LOADER, "--what-if", small[-1], "-o", facts).stdout
+        self.assertEqual(run("report", facts).stdout, asked)
         self.assertEqual(len(self.shown(run("analyze", LOADER, "--all").stdout)[0]), len(report["what_if"]))
 
     def test_a_row_that_can_not_be_had_says_why(self):

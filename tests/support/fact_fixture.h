@@ -33,12 +33,11 @@ inline void add_steps(const FactDb& facts) {
       const std::string begin = std::to_string(1'000'000'000 + step * 10'000'000);
       const std::string end = std::to_string(1'000'000'000 + (step + 1) * 10'000'000);
       const bool steady = step > 3;
-      exec(facts,
-           "INSERT INTO fact_step VALUES (" + key + ", 'ProfilerStep#" + std::to_string(step) +
-               "', " + begin + ", " + end + ", " + (steady ? "1" : "0") + ", 1, " +
-               (step == 5 ? "1" : "0") + ", " +
-               (steady ? (step == 5 ? "'idle.host +1.2 ms'" : "NULL") : "'first of several'") +
-               ")");
+      exec(facts, "INSERT INTO fact_step VALUES (" + key + ", 'ProfilerStep#" +
+                      std::to_string(step) + "', " + begin + ", " + end + ", " +
+                      (steady ? "1" : "0") + ", 1, " + (step == 5 ? "1" : "0") + ", " +
+                      (steady ? "NULL" : "'first of several'") +
+                      (step == 5 ? ", 'comm.ep.unsplit', 1200000)" : ", NULL, NULL)"));
       exec(facts, "INSERT INTO fact_step_leaf VALUES (" + key + ", 'gemm', 3000000), (" + key +
                       ", 'membound', 1666667), (" + key + ", 'comm.ep.unsplit', 4500000), (" + key +
                       ", 'idle.launch', 433333), (" + key + ", 'idle.unknown', 400000)");

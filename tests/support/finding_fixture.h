@@ -44,8 +44,8 @@ inline std::vector<Finding> exchange_findings() {
       {"config.overlap_grad_reduce = 0", std::nullopt, {"fact_config.overlap_grad_reduce"}}};
   Finding no = firing("communication/tp_overlap", "Overlap TP collectives");
   no.status = FindingStatus::no;
-  no.evidence = {{"tp.exposed_share", "0.0", 0.0}};
-  no.clauses = {{"tp.exposed_share > 0.10", false, {}}};
+  no.evidence = {{"tp.exposed_share", "0.004", 0.004}};
+  no.clauses = {{"tp.kind = 'tp'", true, {}}, {"tp.exposed_share > 0.10", false, {}}};
   out.push_back(unknown);
   out.push_back(no);
   return out;

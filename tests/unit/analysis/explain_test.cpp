@@ -42,7 +42,8 @@ const std::vector<Row>& rows() {
          d.counts.launch_spacing_ns = 8'000;
          d.counts.mean_kernel_ns = 3'000;
        },
-       {"600 launches per step", "one every 8.0 us", "kernels of 3.0 us", "idle 62.5 %"}},
+       {"600 launches per step", "one every 8.0 us", "kernels of 3.0 us", "idle 62.5 %",
+        "in the launch calls"}},
       {"launch bound, some launches follow each other at once",
        {{Leaf::gemm, 1'800'000}, {Leaf::idle_launch, 2'400'000}},
        [](DeviceAnalysis& d) {
@@ -60,6 +61,14 @@ const std::vector<Row>& rows() {
          d.memory.d2h_ns = 6'000'000;
        },
        {"no kernel runs", "to the device 10.0 ms, to the host 6.0 ms", "both at once"}},
+      {"framework code between launches",
+       {{Leaf::gemm, 1'800'000}, {Leaf::idle_launch, 600'000}, {Leaf::idle_host, 2'400'000}},
+       [](DeviceAnalysis& d) {
+         d.counts.launches = 600;
+         d.counts.launch_spacing_ns = 8'000;
+         d.counts.mean_kernel_ns = 3'000;
+       },
+       {"idle 62.5 % of the step, 50.0 % in framework code between launches and 12.5 % in the"}},
       {"host sync",
        {{Leaf::gemm, 15'000'000}, {Leaf::idle_sync, 6'000'000}},
        [](DeviceAnalysis& d) {

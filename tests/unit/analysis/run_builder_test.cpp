@@ -158,6 +158,23 @@ TEST_CASE("a note on a step names its ranks, once where they say the same") {
   CHECK(details(*one) == std::vector<std::string>{"step 4: gc"});
 }
 
+TEST_CASE("a default constant names its ranks only where they differ") {
+  std::vector<RankAnalysis> all;
+  for (int rank = 0; rank < 3; ++rank) all.push_back(stated(fmt::format("r{}", rank), rank, 3));
+  const auto said = [&] {
+    std::string out;
+    const auto run = combine_ranks(all, {});
+    REQUIRE(run);
+    for (const Note& n : run->notes.all())
+      if (n.code == NoteCode::constants_default) out += n.detail + "|";
+    return out;
+  };
+  for (RankAnalysis& rank : all) rank.notes.add(NoteCode::constants_default, {}, 1, "latency");
+  CHECK(said() == "latency|");
+  all[1].notes = {};
+  CHECK(said() == "ranks 0, 2: latency|");
+}
+
 TEST_CASE("ranks that were chosen are not ranks that were not recorded") {
   std::vector<RankAnalysis> all;
   for (int rank = 0; rank < 4; ++rank) {

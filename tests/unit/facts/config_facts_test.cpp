@@ -35,7 +35,8 @@ std::string word(const FactRowValues& row, const char* key) {
 
 TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {
   const std::vector<std::string> derived = {
-      "given", "cuda_graphs", "precision", "dispatcher_asked", "precision_asked", "graphs_asked"};
+      "given",           "cuda_graphs",  "precision",    "dispatcher_asked",
+      "precision_asked", "graphs_asked", "contradicted", "sizes_contradicted"};
   for (const FactColumn& c : facts_columns()) {
     if (c.table != "fact_config") continue;
     INFO(c.column);
@@ -160,7 +161,10 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
   CHECK(word(m.row, "precision_asked") == "mxfp8");
   CHECK(word(m.row, "graphs_asked") == "1");
   CHECK(m.contradictions.size() == 4);
-  CHECK(m.contradictions[0] == "tp: the configuration says 4, the recording shows 2");
+  CHECK(m.contradictions[0].sentence() == "tp: the configuration says 4, the recording shows 2");
+  CHECK(m.other_run);
+  CHECK(word(m.row, "sizes_contradicted") == "1");
+  CHECK(word(m.row, "contradicted").rfind("tp 4 against 2, ", 0) == 0);
 }
 
 TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contradiction") {
@@ -188,10 +192,17 @@ TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contrad
                                   {{"moe_token_dispatcher_type", std::string("flex")},
                                    {"moe_flex_dispatcher_backend", std::string("deepep")}});
   CHECK(same.contradictions.empty());
+  CHECK(word(same.row, "contradicted") == "-");
   CHECK(word(same.row, "moe_flex_dispatcher_backend") == "deepep");
   CHECK(
       merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).contradictions.size() ==
       1);
+  // A setting that did not take effect does not make it another run.
+  CHECK_FALSE(merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).other_run);
+  const ConfigMerge scaled = merged({{"gpus", int64_t{64}}}, {{"gpus", int64_t{8}}});
+  CHECK(scaled.other_scale);
+  CHECK_FALSE(scaled.other_run);
+  CHECK(word(scaled.row, "gpus") == "64");
 }
 
 }  // namespace ws

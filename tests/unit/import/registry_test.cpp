@@ -137,6 +137,8 @@ TEST_CASE("a folder gives its traces in natural order and counts the rest") {
                                             folder.path + "/rank2.sqlite",
                                             folder.path + "/rank10.sqlite"});
   CHECK(notes.count(NoteCode::file_skipped) == 2);  // the text, and the report of rank2.sqlite
+  REQUIRE(notes.count(NoteCode::folders_not_read) == 1);
+  CHECK(notes.all().back().detail == "below");
 }
 
 TEST_CASE("named files must be traces; a folder must hold one") {
@@ -148,10 +150,19 @@ TEST_CASE("named files must be traces; a folder must hold one") {
   const Result<std::vector<std::string>> none = list_inputs({folder.path}, notes);
   REQUIRE_FALSE(none.has_value());
   CHECK(none.error().message.find("found none among 1 files") != std::string::npos);
+  // Below may lie other runs: they are named, not read.
+  for (const char* name : {"/run2", "/run10", "/plots"}) {
+    fs::create_directory(folder.path + name);
+    if (name[1] == 'r') folder.add_export(std::string(name + 1) + "/rank0.sqlite");
+  }
+  const Result<std::vector<std::string>> below = list_inputs({folder.path}, notes);
+  REQUIRE_FALSE(below.has_value());
+  CHECK(below.error().message.find("only in folders below it: run2, run10; give the one") !=
+        std::string::npos);
   const std::string trace = folder.add_export("a.sqlite");
-  CHECK(notes.count(NoteCode::duplicate_record) == 0);
+  CHECK(notes.count(NoteCode::repeated_input) == 0);
   const Result<std::vector<std::string>> both = list_inputs({trace, folder.path}, notes);
-  CHECK(notes.count(NoteCode::duplicate_record) == 1);
+  CHECK(notes.count(NoteCode::repeated_input) == 1);
   REQUIRE(both.has_value());
   CHECK(*both == std::vector<std::string>{trace});
 }

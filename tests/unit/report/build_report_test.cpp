@@ -164,7 +164,18 @@ TEST_CASE("findings in words") {
   CHECK(report.findings[2].missing_facts ==
         std::vector<std::string>{"fact_config.overlap_grad_reduce"});
   CHECK(report.not_offered ==
-        std::vector<std::string>{"tp overlap (exposed TP communication 0.0 %)"});
+        std::vector<std::string>{"Overlap TP collectives (exposed TP communication 0.4 %)"});
+}
+
+TEST_CASE("what the run has no such group for is not even told") {
+  std::vector<Finding> findings = exchange_findings();
+  for (Finding& f : findings)
+    if (f.rule == "communication/tp_overlap") f.evidence[0].number = 0.0;
+  CHECK(build(exchange_facts(), findings).not_offered.empty());
+  const FactDb with_tp = exchange_facts();
+  exec(with_tp, "UPDATE fact_collective SET kind = 'tp'");
+  CHECK(build(with_tp, findings).not_offered ==
+        std::vector<std::string>{"Overlap TP collectives (exposed TP communication 0.0 %)"});
 }
 
 TEST_CASE("evidence names what its alias stands for and leaves out what says nothing") {
@@ -182,6 +193,17 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
   CHECK(report.findings[0].because ==
         "idle graph launch share 12.0 %, attention records per step 3, mean kernel 4.8 us, peak "
         "reserved 512 B, 100 * idle.share = 12.0");
+}
+
+TEST_CASE("the two ends of an interval are told as one") {
+  Finding f = firing("a/b", "Something");
+  f.evidence = {{"run.share_lo", "0.182", 0.182},
+                {"run.step_count", "4", 4.0},
+                {"run.share_hi", "0.273", 0.273}};
+  CHECK(build(exchange_facts(), {f}).findings[0].because ==
+        "the loss takes 18.2 to 27.3 %, steps 4");
+  f.evidence[2].number = 0.182;
+  CHECK(build(exchange_facts(), {f}).findings[0].because == "the loss takes 18.2 %, steps 4");
 }
 
 TEST_CASE("settings are written as one would type them") {

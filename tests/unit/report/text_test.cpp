@@ -39,7 +39,7 @@ TEST_CASE("the answer comes first, in order") {
   size_t at = 0;
   for (const char* part :
        {"wallsight 0.1.0", "VERDICT", "confidence: medium", "WHERE THE STEP GOES", "DO NEXT",
-        "not offered:", "WHAT I COULD NOT SEE", "RANKS", "OUTLIERS", "IDLE TIME BY CAUSE",
+        "not offered, since", "WHAT I COULD NOT SEE", "RANKS", "OUTLIERS", "IDLE TIME BY CAUSE",
         "COLLECTIVES", "TOP KERNELS", "MEMORY"}) {
     INFO(part << "\n" << text);
     const size_t found = text.find(part, at);
@@ -136,6 +136,65 @@ TEST_CASE("without steps the report speaks of one window") {
   CHECK(has(text, "one window of 10.0 ms, not a step"));
   CHECK(has(text, "one window, not a step"));
   CHECK(!has(text, "steady step"));
+  CHECK(has(text, "RANKS   the whole recording, "));
+  CHECK(has(text, "over the whole recording of all devices"));
+  exec(facts, "UPDATE fact_run SET selection = 'time 0ms:20ms'");
+  CHECK(has(text_of(facts, {}), "RANKS   the selected part, "));
+}
+
+TEST_CASE("notes with one advice say it once") {
+  const FactDb facts = exchange_facts();
+  for (const char* text : {"one", "two"})
+    exec(facts,
+         std::string("INSERT INTO fact_note VALUES ('config_contradicted', 'data_loss', 1, '', '") +
+             text + "', 'look in the log')");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "  one\n  data loss  two\n             do: look in the log\n"));
+}
+
+TEST_CASE("steps that are no basis for a verdict are not called steady") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET verdict_kind = 'insufficient', cause = 'only_warmup'");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "3 steps of 10.0 ms"));
+  CHECK(has(text, "WHAT WAS RECORDED   mean of the recorded steps"));
+  CHECK(!has(text, "steady step"));
+}
+
+TEST_CASE("one step is no mean") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET step_count = 1, steady_count = 1");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "WHERE THE STEP GOES   one step, all ranks"));
+  CHECK(has(text, "RANKS   one step, "));
+  CHECK(!has(text, "mean of"));
+  CHECK(!has(text, "mean over"));
+}
+
+TEST_CASE("outliers say in words what differs from the median step") {
+  const FactDb facts = exchange_facts();
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "1.20 ms more ep (wait + transfer) than the median step"));
+  CHECK(!has(text, "comm.ep"));
+  exec(facts, "UPDATE fact_step SET excess_ns = -1200000 WHERE outlier");
+  CHECK(has(text_of(facts, {}), "1.20 ms less ep (wait + transfer) than the median step"));
+}
+
+TEST_CASE("idle time that the first table counts elsewhere is told in numbers") {
+  const FactDb facts = exchange_facts();
+  const auto remark = [&] {
+    const std::string text = text_of(facts, {});
+    const size_t at = text.find("of these ", text.find("\nIDLE TIME"));
+    return at == std::string::npos ? std::string() : text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(remark() ==
+        "of these 833 us, the table of the step has 400 us under not explained, 433 us under host");
+  exec(facts, "UPDATE fact_memory SET offload_idle_share = 0.02");
+  CHECK(has(remark(), "of these 833 us, the table of the step has 200 us under memory, 400 us"));
+  exec(facts, "UPDATE fact_leaf SET ns = ns + 400000 WHERE leaf = 'gemm'");
+  exec(facts, "UPDATE fact_leaf SET ns = 0 WHERE leaf = 'idle.unknown'");
+  exec(facts, "UPDATE fact_memory SET offload_idle_share = 0");
+  CHECK(remark().empty());
 }
 
 TEST_CASE("a run without any device record still reports") {
@@ -208,18 +267,15 @@ TEST_CASE("changes that save next to nothing are counted, and shown when asked f
   exec(facts, "INSERT INTO fact_replay (steps, unexplained_share, prices_used) VALUES (3, 0.0, 1)");
   for (const char* id : {"ep_zero", "dp_zero", "gc_zero", "alloc_zero", "pp_zero"})
     exec(facts, std::string("INSERT INTO fact_what_if VALUES ('") + id +
-                    "', 10000000, 10000000, 0.0, 0.0, NULL, NULL)");
+                    "', 10000000, 10000000, 0.0, 0.0, NULL, NULL, 0)");
   CHECK(has(text_of(facts, {}), "all 5 save less than 0.5 % (--all)"));
   exec(facts, "UPDATE fact_what_if SET saved_hi_share = 0.2 WHERE id = 'ep_zero'");
   CHECK(has(text_of(facts, {}), "and 4 more, which save less than 0.5 % (--all)"));
-  auto report = build_report(facts, {});
-  REQUIRE(report);
-  report->asked_what_if = {"gc_zero"};
-  std::ostringstream out;
-  render_text(*report, {}, out);
-  CHECK(has(out.str(), "\n  gc_zero "));
-  CHECK(!has(out.str(), "\n  dp_zero "));
-  CHECK(has(out.str(), "and 3 more, which save"));
+  exec(facts, "UPDATE fact_what_if SET asked = 1 WHERE id = 'gc_zero'");
+  const std::string text = text_of(facts, {});
+  CHECK(has(text, "\n  gc_zero "));
+  CHECK(!has(text, "\n  dp_zero "));
+  CHECK(has(text, "and 3 more, which save"));
 }
 
 TEST_CASE("where a group is all of the step, no step is left to speak of") {
@@ -227,7 +283,7 @@ TEST_CASE("where a group is all of the step, no step is left to speak of") {
   exec(facts, "DELETE FROM fact_what_if");
   exec(facts,
        "INSERT INTO fact_what_if VALUES ('communication_zero', 100, 20000, 0.998, 0.99999, "
-       "'communication', 'unknown')");
+       "'communication', 'unknown', 0)");
   CHECK(has(text_of(facts, {}), "There is next to nothing else in the step"));
   CHECK(!has(text_of(facts, {}), "the step takes 100 ns"));
 }
