@@ -1,50 +1,45 @@
-#The verbs of a checkout; each one is a few CMake preset calls.JOBS and PREFIX may be set.
-JOBS ? = $(shell nproc) PREFIX
-             ? = / usr / local FUZZ_SECONDS
-                     ? = 60 BENCH_FLAGS ? = GAIN_RUNS ? = 68
+# The verbs of a checkout; each one is a few CMake preset calls. JOBS and PREFIX may be set.
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+BENCH_FLAGS ?=
+GAIN_RUNS ?= 68
 
-                                                              .PHONY
-                                                      : help build demo test bench gains fuzz manual
-                                                                format check check -
-                                                            arm install deb help
-                                        : @sed - n 's/^## //p' Makefile
+.PHONY: help build demo test bench gains fuzz manual format check check-arm install deb
+help:
+	@sed -n 's/^## //p' Makefile
 
-                                                     ##make build release binary at build /
-                                                     release / bin /
-                                                     wallsight(installs missing Debian packages)
-                                                         build
-                     : @scripts / install_deps.sh build cmake-- preset release
-                                       cmake-- build-- preset release -
-                               j $(JOBS)
+## make build      release binary at build/release/bin/wallsight (installs missing Debian packages)
+build:
+	@scripts/install_deps.sh build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
 
-                                   ##make demo builds and
-                           prints the report of a sample demo
-             : build build / release / bin / wallsight analyze samples / kineto / dataloader /
-                       trace.json.gz
+## make demo       builds and prints the report of a sample
+demo: build
+	build/release/bin/wallsight analyze samples/kineto/dataloader/trace.json.gz
 
-                       ##make test
-                       plain(warnings are errors) and
-                   ASan + UBSan build,
-     all tests on both test
-     : @scripts / install_deps.sh build cmake-- preset ci cmake-- build-- preset ci -
-           j $(JOBS) cmake-- preset asan cmake-- build-- preset asan - j $(JOBS) ctest-- preset ci
-           - j $(JOBS) ctest-- preset asan -
-           j $(JOBS)
+## make test       plain (warnings are errors) and ASan+UBSan build, all tests on both
+test:
+	@scripts/install_deps.sh build
+	cmake --preset ci
+	cmake --build --preset ci -j $(JOBS)
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset ci -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
 
-               ##make bench speed and memory against the floor programs; BENCH_FLAGS=--quick for a short run
+## make bench      speed and memory against the floor programs; BENCH_FLAGS=--quick for a short run
 bench: build
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)
-python3 tests / bench / bench.py-- wallsight build / release / bin / wallsight-- tools build /
-    bench /
-    bin $(BENCH_FLAGS)
+	python3 tests/bench/bench.py --wallsight build/release/bin/wallsight --tools build/bench/bin $(BENCH_FLAGS)
 
-        ##make gains predicted gains against simulated truth,
-    spoiled ranks, and64 ranks at once;
-GAIN_RUNS = 68 gains : build python3 tests / checks / degraded_ranks.py build / release / bin /
-                       wallsight python3 tests / checks / counterfactuals.py build / release / bin /
-                       wallsight $(GAIN_RUNS)
-        python3 tests/bench/many_ranks.py build/release/bin/wallsight
+## make gains      predicted gains against simulated truth, spoiled ranks, and 64 ranks at once; GAIN_RUNS=68
+gains: build
+	python3 tests/checks/degraded_ranks.py build/release/bin/wallsight
+	python3 tests/checks/counterfactuals.py build/release/bin/wallsight $(GAIN_RUNS)
+	python3 tests/bench/many_ranks.py build/release/bin/wallsight
 
 ## make fuzz       every fuzz target for FUZZ_SECONDS (60) on a corpus made of the samples
 fuzz:
