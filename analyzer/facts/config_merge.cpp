@@ -38,7 +38,9 @@ bool precision_agrees(const std::string& asked, const std::string& seen) {
 
 class Merger {
  public:
-  Merger(const FactRowValues& asked, const FactRowValues& seen) : asked_(asked), seen_(seen) {
+  Merger(const FactRowValues& asked, const FactRowValues& seen,
+         const std::set<std::string>& defaults)
+      : asked_(asked), seen_(seen), defaults_(defaults) {
     out_.row = asked;
   }
 
@@ -63,7 +65,7 @@ class Merger {
     const auto it = asked_.find(key);
     if (it != asked_.end() && it->second != value) {
       contradict(key, shown(it->second), shown(value));
-      out_.other_run = out_.other_run || is_size(key);
+      out_.other_run = out_.other_run || (is_size(key) && defaults_.count(key) == 0);
       out_.other_scale = out_.other_scale || key == "gpus";
     }
     if (key == "gpus") return;  // what is said of the layout in the file stands on its GPUs
@@ -112,6 +114,7 @@ class Merger {
   }
 
   const FactRowValues &asked_, &seen_;
+  const std::set<std::string>& defaults_;
   ConfigMerge out_;
 };
 
@@ -122,8 +125,9 @@ std::string Contradiction::sentence() const {
                      recorded);
 }
 
-ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded) {
-  return Merger(asked, recorded).run();
+ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
+                         const std::set<std::string>& defaults) {
+  return Merger(asked, recorded, defaults).run();
 }
 
 }  // namespace ws

@@ -1,6 +1,7 @@
 #pragma once
 // What was asked for and what was recorded, as one row. The recording wins: advice is for what
 // really ran. Where they contradict each other the row says what was asked, and so does a note.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct ConfigMerge {
   bool other_scale = false;
 };
 
-ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded);
+// defaults: keys that the file does not name. A script may be half of a command, so they make no
+// other run.
+ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
+                         const std::set<std::string>& defaults = {});
 
 }  // namespace ws

@@ -36,7 +36,10 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     const FactRowValues asked = config_row(*options.config);
     FactRowValues recorded = recorded_config(run);
     if (const auto gpus = recorded_gpus(run, asked)) recorded["gpus"] = *gpus;
-    in.merge = merge_config(asked, recorded);
+    std::set<std::string> defaults;
+    for (const ConfigEntry& e : options.config->entries)
+      if (e.place.rfind("default", 0) == 0) defaults.insert(e.key);
+    in.merge = merge_config(asked, recorded, defaults);
   }
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,
                      write_kernels, write_collectives, write_idle, write_host, write_memory,
