@@ -39,7 +39,7 @@ std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdi
 void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
                      const RunEvidence& evidence, RunVerdict& verdict) {
   double best = 0;
-  TimeNs exposed = 0;
+  TimeNs exposed = 0, sized = 0;
   for (const DeviceMeans& row : means.devices) {
     for (const CollectiveRow& c : ranks[row.rank_row].devices[row.device_row].collectives) {
       if (c.unsplit_ns == 0 || c.total_ns == 0 || row.steps == 0) continue;
@@ -48,6 +48,7 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
       best += static_cast<double>(c.unsplit_ns) * std::min(1.0, shortest) /
               static_cast<double>(row.steps);
       exposed += c.unsplit_ns / row.steps;
+      if (c.bytes >= 0) sized += c.unsplit_ns / row.steps;
     }
   }
   if (exposed == 0) return;
@@ -57,11 +58,17 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
                           : evidence.peers_missing
                               ? "only some ranks of the job were recorded"
                               : "the collectives of the ranks were not matched";
-  verdict.why.push_back(fmt::format(
+  std::string out = fmt::format(
       "{}: how much of the {} of exposed collectives is waiting for late peers and how much is "
-      "transfer can not be told. If every collective were as fast as the shortest of its size, {} "
-      "would be transfer; that is an estimate, since the shortest may contain waiting as well",
-      who, duration(exposed / devices), duration(static_cast<TimeNs>(best) / devices)));
+      "transfer can not be told",
+      who, duration(exposed / devices));
+  // Without recorded sizes the shortest may be of another size.
+  if (10 * sized >= 9 * exposed)
+    out += fmt::format(
+        ". If every collective were as fast as the shortest of its size, {} would be transfer; "
+        "that is an estimate, since the shortest may contain waiting as well",
+        duration(static_cast<TimeNs>(best) / devices));
+  verdict.why.push_back(std::move(out));
   if (evidence.some_chosen) {
     verdict.missing.emplace_back("nothing new: analyze the same files without --rank");
   } else if (evidence.peers_missing) {
@@ -163,7 +170,9 @@ void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   }
   explain_across(across, ranks, means, verdict);
   explain_not_blocking(means, verdict);
-  if (exposed_communication(means.mean) > 0 && evidence.parallel_job)
+  // A bubble is told from the sends between the stages: those are waits.
+  const bool bubble = verdict.loss == LossGroup::bubble || verdict.also == LossGroup::bubble;
+  if (exposed_communication(means.mean) > 0 && evidence.parallel_job && !bubble)
     explain_unsplit(ranks, means, evidence, verdict);
   explain_hidden(ranks, means, verdict);
   explain_run_ahead(ranks, means, verdict);

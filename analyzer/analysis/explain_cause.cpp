@@ -98,13 +98,25 @@ std::string position_in_step(const DeviceAnalysis& device, const IdleRow& row) {
   return "";
 }
 
+// Steps with more than a trace of it.
+int64_t steps_with(const View& v, Leaf leaf) {
+  int64_t count = 0;
+  for (size_t row : counted_steps(v.device.steps))
+    count += v.device.breakdowns[row][leaf] * 10 > v.p[leaf];
+  return count;
+}
+
 // How the stretches of a leaf lie over the steps.
 std::string blocks(const View& v, const IdleRow& row) {
   const std::string longest = duration(row.largest.length());
-  if (row.count * 2 < v.steps)
-    return fmt::format("{} blocks in {} steps, the longest of {}", row.count, v.steps, longest);
-  if (row.count <= v.steps + 1)
-    return fmt::format("one block of {}{}", longest, position_in_step(v.device, row));
+  const int64_t with = steps_with(v, row.leaf);
+  if (10 * with < 9 * v.steps)
+    return fmt::format("in {} of {} steps, the longest block of {}", with, v.steps, longest);
+  if (row.count <= v.steps + 1) {
+    const bool alike = row.largest.length() * 10 <= v.p[row.leaf] * 11;
+    return fmt::format("one block of {}{}{}", alike ? "" : "up to ", longest,
+                       position_in_step(v.device, row));
+  }
   return fmt::format("{} blocks a step, the longest of {}", number(ratio(row.count, v.steps)),
                      longest);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/counted_steps.h"
+#include "analysis/median.h"
 #include "analysis/phrases.h"
 #include "model/recommended_recording.h"
 
@@ -207,7 +208,7 @@ RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& 
     const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
     out.min_ns = *lo;
     out.max_ns = *hi;
-    out.median_ns = quantile(times, 1, 2);
+    out.median_ns = median_of(times);
     if (out.median_ns > 0) out.spread_share = ratio(out.max_ns - out.min_ns, out.median_ns);
   }
   if (ops > 0) out.linked_share = ratio(linked, ops);

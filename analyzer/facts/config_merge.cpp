@@ -52,7 +52,7 @@ class Merger {
     take_precision();
     take_graphs();
     take_dispatcher();
-    if (out_.other_run) out_.row["sizes_contradicted"] = int64_t{1};
+    if (out_.other_run) forget_the_file();
     if (const std::string all = told(); !all.empty()) out_.row["contradicted"] = all;
     return std::move(out_);
   }
@@ -60,6 +60,13 @@ class Merger {
  private:
   void contradict(std::string_view key, const std::string& asked, const std::string& seen) {
     out_.contradictions.push_back({std::string(key), asked, seen});
+  }
+  // Of another run's file only is told that it is one: no setting in it is this run's.
+  void forget_the_file() {
+    out_.row = seen_;
+    out_.row.erase("gpus");
+    out_.row["given"] = int64_t{1};
+    out_.row["sizes_contradicted"] = int64_t{1};
   }
   void take(const std::string& key, const FactRowValue& value) {
     const auto it = asked_.find(key);

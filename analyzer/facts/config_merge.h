@@ -18,7 +18,8 @@ struct Contradiction {
 struct ConfigMerge {
   FactRowValues row;
   std::vector<Contradiction> contradictions;
-  // Sizes of the parallel groups are among them: it is the file of another run.
+  // Sizes of the parallel groups are among them: it is the file of another run, and the row has
+  // nothing of it.
   bool other_run = false;
   // Another number of GPUs: settings may be this run's, rates of the whole job are not.
   bool other_scale = false;

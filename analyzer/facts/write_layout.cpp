@@ -4,6 +4,8 @@
 // Tested by: config_facts_test.cpp
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "facts/config_facts.h"
 #include "facts/fact_writers.h"
 
@@ -30,6 +32,23 @@ RunRow run_row(const Database& db) {
 
 FactRowValues withheld(const std::string& why) { return {{"withheld", why}}; }
 
+// Why the rates of the file are not those of the recording: another GPU, another run or scale.
+std::optional<std::string> not_this_run(const FactInput& in, const RunRow& run) {
+  if (in.merge && (in.merge->other_run || in.merge->other_scale))
+    return "the configuration is that of another run or scale, and so may be its batch";
+  const auto key = text(*in.options.config, "platform");
+  const Platform* asked = key ? in.platforms.by_key(*key) : nullptr;
+  if (asked == nullptr || run.gpu.empty() || in.platforms.find(run.gpu) == asked)
+    return std::nullopt;
+  return fmt::format("the configuration is for {}, the recording is of {}", *key, run.gpu);
+}
+
+// GEMMs in FP32 or TF32 are slower than those in 16 bits: their peak bounds them too.
+int64_t bound_flops(const Platform& platform, const std::string& precision) {
+  const int64_t peak = peak_flops(platform, precision);
+  return peak > 0 ? peak : std::max(platform.bf16_flops, platform.fp8_flops);
+}
+
 FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
                              const std::string& precision) {
   FactRowValues out;
@@ -45,18 +64,19 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   if (!study.flops_per_token) return out;
   const double tflops = rate * *study.flops_per_token / 1e12;
   out["tflops_per_gpu"] = tflops;
-  if (study.platform == nullptr || precision.empty()) return out;
+  if (study.platform == nullptr) return out;
+  const int64_t bound = bound_flops(*study.platform, precision);
+  if (bound > 0 && tflops * 1e12 > static_cast<double>(bound))
+    return withheld(fmt::format(
+        "it would be more than the peak of {}: the model, batch or GPUs of the configuration are "
+        "not those of the recorded run",
+        study.platform->key));
+  if (precision.empty()) return out;
   const int64_t peak = peak_flops(*study.platform, precision);
   if (peak == 0) return out;
   out["peak_tflops"] = static_cast<double>(peak) / 1e12;
   out["peak_precision"] = precision;
-  const double mfu = tflops / (static_cast<double>(peak) / 1e12);
-  if (mfu > 1)
-    return withheld(fmt::format(
-        "MFU would be {:.0f} % of the {} peak: the model, batch or GPUs of the configuration are "
-        "not those of the recorded run",
-        100 * mfu, precision));
-  out["mfu"] = mfu;
+  out["mfu"] = tflops / (static_cast<double>(peak) / 1e12);
   return out;
 }
 
@@ -70,7 +90,8 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
   const RunRow run = run_row(db);
   const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
   const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
-  FactRowValues layout = layout_row(*in.options.config, study);
+  const bool other_run = in.merge && in.merge->other_run;
+  FactRowValues layout = other_run ? FactRowValues{} : layout_row(*in.options.config, study);
   layout["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");
@@ -79,10 +100,9 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     if (it != in.merge->row.end()) precision = std::get<std::string>(it->second);
   }
   FactRowValues throughput = throughput_row(study, run, precision);
-  if (in.merge && (in.merge->other_run || in.merge->other_scale) &&
-      throughput.count("tokens_per_s_per_gpu") > 0)
-    throughput =
-        withheld("the configuration is that of another run or scale, and so may be its batch");
+  const bool rated = throughput.count("tokens_per_s_per_gpu") + throughput.count("withheld") > 0;
+  if (const auto why = not_this_run(in, run); why && (rated || other_run))
+    throughput = rated ? withheld(*why) : FactRowValues{};
   return insert_row(db, "fact_throughput", throughput);
 }
 

@@ -119,7 +119,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"constants_default", kInfo,
      "too few launches to measure a constant of the device, its default was used", ""},
     {"first_step_left_out", kInfo, "the first step was left out of the mean as warm-up", ""},
-    {"outlier_step", kInfo, "steps differ from the median by more than 10 %", ""},
+    {"outlier_step", kInfo, "steps stand out from the others", ""},
     {"profiler_overhead", kWarn, "the profiler itself took time inside steps",
      "record fewer activities or a shorter window"},
     {"unsplit_collectives", kInfo,

@@ -59,11 +59,14 @@ void read_verdict(const Statement& s, Report& report) {
 
 Result<void> read_config(const Database& db, Report& report) {
   return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
+    bool other_run = false;  // then the row has nothing of the file
+    for (int i = 0; i < s.column_count(); ++i)
+      other_run |= s.column_name(i) == std::string_view("sizes_contradicted") && s.int64(i) != 0;
     for (int i = 0; i < s.column_count(); ++i) {
       const std::string_view name = s.column_name(i);
       const bool of_the_file =
           name == "given" || name == "contradicted" || name == "sizes_contradicted";
-      if (name == "given") report.run.config_given = s.int64(i) != 0;
+      if (name == "given") report.run.config_given = s.int64(i) != 0 && !other_run;
       if (!s.is_null(i) && !of_the_file)
         report.run.config.emplace_back(s.column_name(i), text_of(s, i));
     }

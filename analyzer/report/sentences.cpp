@@ -122,6 +122,14 @@ std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit) {
   return out;
 }
 
+// What is taken out where a whole group of losses is re-simulated away.
+std::string without_words(std::string_view loss) {
+  if (loss == "communication") return "Without the exposed communication";
+  if (loss == "imbalance") return "Without the imbalance between the ranks";
+  if (loss == "bubble") return "With half the bubble";
+  return fmt::format("Without what {} takes", loss == "host" ? "the host" : phrase_of_loss(loss));
+}
+
 // What the verdict's loss would give back, and what comes then.
 std::string price_sentence(const Report& report) {
   static constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
@@ -136,20 +144,16 @@ std::string price_sentence(const Report& report) {
   for (const ReportWhatIf& w : report.what_if) {
     if (w.id != id || w.saved_hi_share < 0.0005) continue;
     const std::string lo = duration_text(w.step_lo_ns), hi = duration_text(w.step_hi_ns);
+    const bool some_stays = w.next_loss && *w.next_loss == *report.verdict.loss;
     std::string out =
-        fmt::format("{}, the step takes {} ({} less)",
-                    id == "bubble_halved" ? "With half the bubble" : "Removed completely",
+        fmt::format("{}{}, the step takes {} ({} less)", without_words(*report.verdict.loss),
+                    some_stays ? ", as far as it can be taken out" : "",
                     lo == hi ? lo : fmt::format("{} to {}", lo, hi),
                     percent_range(w.saved_lo_share, w.saved_hi_share));
     if (id == "bubble_halved") return out + ", by the formula of the schedule.";
-    if (w.saved_lo_share >= kAllOfIt)
-      return fmt::format(
-          "There is next to nothing else in the step: removed completely, {} less, "
-          "re-simulated.",
-          percent_range(w.saved_lo_share, w.saved_hi_share));
+    if (w.saved_lo_share >= kAllOfIt) return "There is next to nothing else in the step.";
     if (!w.next_loss) return out + ", re-simulated.";
-    if (*w.next_loss == *report.verdict.loss)  // what the graph can not remove
-      return out + ", re-simulated; what is left of it would still be the largest loss.";
+    if (some_stays) return out + ", re-simulated; the next wall would be the rest of it.";
     return out + fmt::format(", re-simulated; the next wall would be {}{}.",
                              *w.next_loss == "host" ? "the host" : phrase_of_loss(*w.next_loss),
                              w.next_cause && *w.next_cause != "unknown"

@@ -100,7 +100,7 @@ Table rank_table(const Report& report, bool all) {
 
 Table outlier_table(const Report& report, bool all) {
   Table t{"OUTLIERS",
-          "steps that differ from the median",
+          "steps that stand out from the spread of the others",
           {{"rank", true},
            {"step", false, true},
            {"length", true},

@@ -144,6 +144,10 @@ class AnalyzeWithConfig(unittest.TestCase):
         told = [f for f in other["findings"] if f["status"] == "fires"][0]
         self.assertEqual((told["rule"], told["phase"]), ("configuration/another_run", "data"))
         self.assertEqual(told["evidence"], {"cfg.contradicted": "ep 8 against 4, gpus 8 against 4"})
+        # Nothing fires from another run's settings, and none of them is shown as this run's.
+        silent = self.analyze("exposed_all_to_all", dict(shape, ep=8, fp8_format="hybrid", cuda_graph_impl="transformer_engine", moe_router_dtype="bf16"))
+        self.assertEqual(set(rules(silent)) & {"configuration/precision_not_running", "configuration/graphs_not_running", "configuration/router_precision"}, set())
+        self.assertNotIn("num_layers", silent["run"]["config"])
         # Another number of GPUs alone: the settings may be this run's, its rate is not known.
         scaled = self.analyze("exposed_all_to_all", dict(shape, ep=4, gpus=64, global_batch=64))
         self.assertNotIn("throughput", scaled["run"])
@@ -156,7 +160,15 @@ class AnalyzeWithConfig(unittest.TestCase):
         config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}
         report = self.analyze("data_parallel_tail", config)
         self.assertNotIn("throughput", report["run"])  # tokens per second rest on the same keys
-        self.assertTrue(any(n["code"] == "rate_withheld" and "MFU would be" in n["text"] for n in report["notes"]))
+        self.assertTrue(any(n["code"] == "rate_withheld" and "more than the peak" in n["text"] for n in report["notes"]))
+
+    def test_a_configuration_for_another_gpu_gives_no_rate(self):
+        shape = {"framework": "megatron_lm", "num_layers": 2, "hidden_size": 512, "ffn_hidden_size": 1024, "attention_heads": 8, "vocab_size": 1000,
+                 "seq_len": 1024, "micro_batch": 1, "global_batch": 16, "bf16": True, "ep": 4, "gpus": 4}
+        self.assertIn("throughput", self.analyze("exposed_all_to_all", shape)["run"])
+        report = self.analyze("exposed_all_to_all", dict(shape, platform="a100"))
+        self.assertNotIn("throughput", report["run"])
+        self.assertTrue(any(n["code"] == "rate_withheld" and "for a100, the recording is of" in n["text"] for n in report["notes"]))
 
     def test_what_is_set_already_is_not_set_again(self):
         config = {"framework": "megatron_lm", "use_distributed_optimizer": True, "overlap_grad_reduce": True, "overlap_param_gather": True,

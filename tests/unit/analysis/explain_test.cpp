@@ -85,6 +85,15 @@ const std::vector<Row>& rows() {
          d.idle.push_back(idle(Leaf::idle_dataload, 240'000'000, 6, {begin, begin + 40'000'000}));
        },
        {"40.0 ms of each step (50.0 %)", "one block of 40.0 ms at the start of each step"}},
+      {"data loading in half of the steps",
+       {{Leaf::gemm, 40'000'000}, {Leaf::idle_dataload, 40'000'000}},
+       [](DeviceAnalysis& d) {
+         for (size_t i = 0; i < d.breakdowns.size(); i += 2)
+           d.breakdowns[i][Leaf::idle_dataload] = 0;
+         const TimeNs begin = d.steps[3].window.begin_ns;
+         d.idle.push_back(idle(Leaf::idle_dataload, 240'000'000, 3, {begin, begin + 80'000'000}));
+       },
+       {"in 3 of 6 steps, the longest block of 80.0 ms"}},
       {"pause",
        {{Leaf::gemm, 10'000'000}, {Leaf::idle_gc, 5'000'000}},
        [](DeviceAnalysis& d) {

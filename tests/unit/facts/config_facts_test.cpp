@@ -147,12 +147,12 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
                                {"moe_flex_dispatcher_backend", std::string("hybridep")},
                                {"precision", std::string("mxfp8")},
                                {"cuda_graphs", int64_t{1}}};
-  const FactRowValues seen = {{"tp", int64_t{2}},
-                              {"moe_token_dispatcher_type", std::string("alltoall")},
-                              {"precision", std::string("bf16")},
-                              {"cuda_graphs", int64_t{0}}};
+  FactRowValues seen = {{"tp", int64_t{4}},
+                        {"moe_token_dispatcher_type", std::string("alltoall")},
+                        {"precision", std::string("bf16")},
+                        {"cuda_graphs", int64_t{0}}};
   const ConfigMerge m = merge_config(asked, seen);
-  CHECK(word(m.row, "tp") == "2");
+  CHECK(word(m.row, "tp") == "4");
   CHECK(word(m.row, "pp") == "2");
   CHECK(word(m.row, "moe_token_dispatcher_type") == "alltoall");
   CHECK(word(m.row, "moe_flex_dispatcher_backend") == "-");
@@ -160,11 +160,25 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
   CHECK(word(m.row, "precision") == "bf16");
   CHECK(word(m.row, "precision_asked") == "mxfp8");
   CHECK(word(m.row, "graphs_asked") == "1");
-  CHECK(m.contradictions.size() == 4);
-  CHECK(m.contradictions[0].sentence() == "tp: the configuration says 4, the recording shows 2");
-  CHECK(m.other_run);
-  CHECK(word(m.row, "sizes_contradicted") == "1");
-  CHECK(word(m.row, "contradicted").rfind("tp 4 against 2, ", 0) == 0);
+  CHECK(m.contradictions.size() == 3);
+  CHECK(!m.other_run);
+  // Of another run's file nothing is taken.
+  seen["tp"] = int64_t{2};
+  const ConfigMerge other = merge_config(asked, seen);
+  CHECK(other.contradictions.size() == 4);
+  CHECK(other.contradictions[0].sentence() ==
+        "tp: the configuration says 4, the recording shows 2");
+  CHECK(other.other_run);
+  CHECK(word(other.row, "tp") == "2");
+  CHECK(word(other.row, "given") == "1");
+  CHECK(word(other.row, "sizes_contradicted") == "1");
+  CHECK(word(other.row, "contradicted").rfind("tp 4 against 2, ", 0) == 0);
+  CHECK(word(other.row, "precision") == "bf16");
+  CHECK(word(other.row, "moe_token_dispatcher_type") == "alltoall");
+  for (const char* key : {"pp", "dispatcher_asked", "precision_asked", "graphs_asked"}) {
+    INFO(key);
+    CHECK(word(other.row, key) == "-");
+  }
 }
 
 TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contradiction") {

@@ -286,6 +286,8 @@ TEST_CASE("where a group is all of the step, no step is left to speak of") {
        "'communication', 'unknown', 0)");
   CHECK(has(text_of(facts, {}), "There is next to nothing else in the step"));
   CHECK(!has(text_of(facts, {}), "the step takes 100 ns"));
+  exec(facts, "UPDATE fact_what_if SET saved_lo_share = 0.4, saved_hi_share = 0.5");
+  CHECK(has(text_of(facts, {}), "Without the exposed communication, as far as it can be taken"));
 }
 
 TEST_CASE("recompute says what tells it") {
