@@ -1,5 +1,6 @@
 // Tested by: evidence_test.cpp
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "analysis/evidence.h"
@@ -13,16 +14,79 @@ struct PrecisionToken {
   std::string_view token, precision;
 };
 constexpr PrecisionToken kPrecisions[] = {
-    {"nvfp4", "nvfp4"},   {"mxfp8", "mxfp8"}, {"e2m1", "nvfp4"}, {"e4m3", "fp8"},
-    {"e5m2", "fp8"},      {"fp8", "fp8"},     {"bf16", "bf16"},  {"bfloat16", "bf16"},
-    {"Bfloat16", "bf16"}, {"_BBS_", "bf16"},  {"_HHS_", "fp16"}, {"f16", "fp16"},
-    {"fp16", "fp16"},     {"hgemm", "fp16"},  {"h884", "fp16"},  {"_hsh_", "fp16"},
-    {"tf32", "tf32"},     {"sgemm", "fp32"},  {"ffma", "fp32"},  {"f32f32", "fp32"}};
+    {"nvfp4", "nvfp4"},   {"mxfp8", "mxfp8"},    {"e2m1", "nvfp4"}, {"e4m3", "fp8"},
+    {"e5m2", "fp8"},      {"fp8", "fp8"},        {"bf16", "bf16"},  {"bfloat16", "bf16"},
+    {"Bfloat16", "bf16"}, {"_BBS_", "bf16"},     {"_HHS_", "fp16"}, {"f16", "fp16"},
+    {"fp16", "fp16"},     {"hgemm", "fp16"},     {"h884", "fp16"},  {"_hsh_", "fp16"},
+    {"tf32", "tf32"},     {"s1688gemm", "tf32"}, {"sgemm", "fp32"}, {"ffma", "fp32"},
+    {"f32f32", "fp32"}};
 
 std::string_view precision_of(std::string_view gemm_name) {
   for (const PrecisionToken& row : kPrecisions)
     if (gemm_name.find(row.token) != std::string_view::npos) return row.precision;
   return {};
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+bool begins(std::string_view text, std::string_view part) {
+  return text.substr(0, part.size()) == part;
+}
+
+// Bits of a number as type or kernel names spell it; 0: not told.
+int bits_of(std::string_view name) {
+  std::string s(name);
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view word : {"float8", "fp8", "f8e"})
+    if (has(s, word)) return 8;
+  for (const std::string_view word : {"bfloat", "float16", "half", "f16", "fp16"})
+    if (has(s, word)) return 16;
+  for (const std::string_view word : {"float64", "double", "f64"})
+    if (has(s, word)) return 64;
+  for (const std::string_view word : {"float", "f32", "fp32"})
+    if (has(s, word)) return 32;
+  return 0;
+}
+
+// "1": the large reductions of data parallelism have 16 bits or fewer, "0": one is wider; "": not
+// told. A loss or a norm is reduced in FP32 whatever gradients are.
+std::string reduces_in_16_bits(const Trace& trace, const Labels& labels) {
+  constexpr int64_t kSmallBytes = 64 * 1024;
+  bool narrow = false, unknown = false;
+  for (const CommOp& c : labels.comm_ops) {
+    const CollectiveOp op = labels.ops.coll[c.op];
+    if (labels.ops.kind[c.op] != CommKind::dp) continue;
+    if (op != CollectiveOp::all_reduce && op != CollectiveOp::reduce_scatter) continue;
+    if (c.bytes >= 0 && c.bytes < kSmallBytes) continue;
+    int bits =
+        c.collective == kNoRow ? 0 : bits_of(trace.strings[trace.collectives[c.collective].dtype]);
+    if (bits == 0) bits = bits_of(trace.strings[trace.ops.name[c.op]]);
+    if (bits > 16) return "0";
+    (bits > 0 ? narrow : unknown) = true;
+  }
+  return narrow && !unknown ? "1" : "";
+}
+
+// What names of PyTorch's ranges tell: torch/optim/optimizer.py, torch/nn/parallel/distributed.py,
+// torch/utils/data/dataloader.py.
+void settings_of_ranges(const Trace& trace, std::set<std::pair<std::string, std::string>>& out) {
+  constexpr std::string_view kStep = "Optimizer.step#", kLoader = "enumerate(DataLoader)#";
+  for (uint32_t i = 0; i < trace.strings.size(); ++i) {
+    const std::string_view s = trace.strings[StringId{i}];
+    if (begins(s, kStep)) {
+      const std::string_view name = s.substr(kStep.size());
+      out.emplace("optimizer_seen", begins(name, "SGD.") ? "sgd"
+                                    : has(name, "Adam")  ? "adam"
+                                                         : "other");
+    } else if (begins(s, kLoader)) {
+      const std::string_view name = s.substr(kLoader.size());
+      if (begins(name, "_MultiProcessing")) out.emplace("loader_workers_seen", "1");
+      if (begins(name, "_SingleProcess")) out.emplace("loader_workers_seen", "0");
+    } else if (begins(s, "DistributedDataParallel.forward")) {
+      out.emplace("ddp_seen", "1");
+    }
+  }
 }
 
 }  // namespace
@@ -53,6 +117,12 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
       precisions.insert(std::string(precision));
     }
   }
+  // Beside environment variables, under the names of their columns of fact_config.
+  std::set<std::pair<std::string, std::string>> told;
+  settings_of_ranges(trace, told);
+  if (const std::string v = reduces_in_16_bits(trace, labels); !v.empty())
+    told.emplace("reduces_in_16_bits", v);
+  out.settings.insert(out.settings.end(), told.begin(), told.end());
   out.precisions.assign(precisions.begin(), precisions.end());
   return out;
 }

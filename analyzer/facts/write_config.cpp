@@ -47,6 +47,7 @@ std::optional<std::string> precision_of(const RunAnalysis& run) {
   for (const RankAnalysis& rank : run.ranks)
     seen.insert(rank.config.precisions.begin(), rank.config.precisions.end());
   if (seen.empty()) return std::nullopt;
+  if (seen.count("tf32") != 0) seen.erase("fp32");  // TF32 is how FP32 is multiplied
   return seen.size() == 1 ? *seen.begin() : "mixed";
 }
 
@@ -108,6 +109,9 @@ FactRowValues recorded_config(const RunAnalysis& run) {
   put("cuda_device_max_connections", max_connections(run));
   put("expandable_segments", expandable_segments(run));
   if (const auto precision = precision_of(run)) out["precision"] = *precision;
+  if (const auto name = setting(run, "optimizer_seen")) out["optimizer_seen"] = *name;
+  for (const char* name : {"reduces_in_16_bits", "ddp_seen", "loader_workers_seen"})
+    if (const auto v = setting(run, name)) put(name, *v == "1" ? 1 : 0);
   return out;
 }
 

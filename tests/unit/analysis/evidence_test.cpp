@@ -1,5 +1,8 @@
 #include "analysis/evidence.h"
 
+#include <map>
+#include <string>
+
 #include "analysis/counted_steps.h"
 #include "unit/analysis/made_trace.h"
 
@@ -142,4 +145,42 @@ TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
   CHECK(seen.hybridep);
   CHECK_FALSE(seen.nccl_all_to_all_on_ep);
   CHECK(seen.precisions.empty());
+}
+
+TEST_CASE("configuration: what names of ranges and the types of reductions show") {
+  const auto seen = [](Maker& m) {
+    const Trace trace = m.b.seal();
+    const ConfigSeen config = config_seen(trace, label_ops(trace, classes()), classes());
+    return std::map<std::string, std::string>(config.settings.begin(), config.settings.end());
+  };
+  using Told = std::map<std::string, std::string>;
+  const auto reduced = [&](std::string_view dtype, std::string_view kernel) {
+    Maker m;
+    const uint32_t loss = m.collective("allreduce", "1", "DATA_PARALLEL_GROUP", 1, 1, "Float");
+    const uint32_t gradients =
+        m.collective("allreduce", "1", "DATA_PARALLEL_GROUP", 100'000, 100'000, dtype);
+    m.op(0, 100, 200, "ncclDevKernel_Generic", 1, 20, 0, OpKind::kernel, kNoRow, loss);
+    m.op(300, 400, 500, kernel, 1, 20, 0, OpKind::kernel, kNoRow, gradients);
+    return seen(m);
+  };
+  CHECK(reduced("BFloat16", "ncclDevKernel_Generic") == Told{{"reduces_in_16_bits", "1"}});
+  CHECK(reduced("Float", "ncclDevKernel_Generic") == Told{{"reduces_in_16_bits", "0"}});
+  CHECK(reduced("", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL") ==
+        Told{{"reduces_in_16_bits", "1"}});
+  CHECK(reduced("", "ncclDevKernel_AllReduce_Sum_f32_RING_LL") ==
+        Told{{"reduces_in_16_bits", "0"}});
+  CHECK(reduced("", "ncclDevKernel_Generic") == Told{});
+
+  Maker m;
+  m.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
+  m.range(0, 50, "Optimizer.step#SGD.step");
+  m.range(0, 50, "DistributedDataParallel.forward");
+  m.range(0, 50, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+  CHECK(seen(m) ==
+        Told{{"optimizer_seen", "sgd"}, {"ddp_seen", "1"}, {"loader_workers_seen", "0"}});
+  Maker n;
+  n.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
+  n.range(0, 50, "Optimizer.step#FusedAdam.step");
+  n.range(0, 50, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+  CHECK(seen(n) == Told{{"optimizer_seen", "adam"}, {"loader_workers_seen", "1"}});
 }

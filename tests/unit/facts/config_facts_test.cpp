@@ -34,9 +34,18 @@ std::string word(const FactRowValues& row, const char* key) {
 }  // namespace
 
 TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {
-  const std::vector<std::string> derived = {
-      "given",           "cuda_graphs",  "precision",    "dispatcher_asked",
-      "precision_asked", "graphs_asked", "contradicted", "sizes_contradicted"};
+  const std::vector<std::string> derived = {"given",
+                                            "cuda_graphs",
+                                            "precision",
+                                            "dispatcher_asked",
+                                            "precision_asked",
+                                            "graphs_asked",
+                                            "contradicted",
+                                            "sizes_contradicted",
+                                            "reduces_in_16_bits",
+                                            "optimizer_seen",
+                                            "ddp_seen",
+                                            "loader_workers_seen"};
   for (const FactColumn& c : facts_columns()) {
     if (c.table != "fact_config") continue;
     INFO(c.column);

@@ -167,6 +167,18 @@ TEST_CASE("findings in words") {
         std::vector<std::string>{"Overlap TP collectives (exposed TP communication 0.4 %)"});
 }
 
+TEST_CASE("what re-simulation says is worth much is not called next to nothing") {
+  std::vector<Finding> findings = exchange_findings();
+  for (Finding& f : findings) {
+    if (f.rule != "communication/tp_overlap") continue;
+    f.from_what_if = Finding::FromWhatIf{"tp_overlapped", 1, 1};
+    f.gain_hi_share = 0.38;
+  }
+  CHECK(build(exchange_facts(), findings).not_offered.empty());
+  for (Finding& f : findings) f.gain_hi_share = 0.01;
+  CHECK(build(exchange_facts(), findings).not_offered.size() == 1);
+}
+
 TEST_CASE("what the run has no such group for is not even told") {
   std::vector<Finding> findings = exchange_findings();
   for (Finding& f : findings)
