@@ -10,105 +10,12 @@
 #include <set>
 
 #include "analysis/counted_steps.h"
+#include "analysis/one_run.h"
 #include "analysis/run_evidence.h"
 #include "base/text.h"
 
 namespace ws {
 namespace {
-
-// Times since the epoch are comparable between files; anything before 2001 is some other clock.
-constexpr TimeNs kEpochFrom = 1'000'000'000'000'000'000;
-// Ranks of one run record the same minutes. Gaps beyond this, and beyond the recordings' own
-// length, are between different recordings.
-constexpr TimeNs kSameRunGap = 10LL * 60 * 1'000'000'000;
-
-std::string_view folder_of(std::string_view path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-std::string file_of(std::string_view path) {
-  return one_line(to_utf8(path.substr(path.find_last_of('/') + 1)));
-}
-
-using Groups = std::vector<std::vector<std::string>>;  // file names per run found
-
-Error different_runs(std::string_view why, const Groups& groups) {
-  std::string text = fmt::format(
-      "inputs: expected the ranks of one run, found {} runs ({}): ", groups.size(), why);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    text += g == 0 ? "[" : ", [";
-    for (size_t i = 0; i < std::min<size_t>(3, groups[g].size()); ++i)
-      text += (i > 0 ? ", " : "") + groups[g][i];
-    if (groups[g].size() > 3) text += fmt::format(" and {} more", groups[g].size() - 3);
-    text += "]";
-    if (g == 7 && groups.size() > 8) {
-      text += fmt::format(" and {} more", groups.size() - 8);
-      break;
-    }
-  }
-  return Error{text + "; analyze them one run at a time"};
-}
-
-std::optional<Error> by_world_size(const std::vector<RankAnalysis>& ranks) {
-  std::map<int32_t, std::vector<std::string>> sizes;
-  for (const RankAnalysis& rank : ranks)
-    if (rank.world_size > 0) sizes[rank.world_size].push_back(file_of(rank.path));
-  if (sizes.size() < 2) return std::nullopt;
-  Groups groups;
-  std::string why = "world sizes";
-  for (const auto& [size, files] : sizes) {
-    why += fmt::format("{} {}", groups.empty() ? "" : ",", size);
-    groups.push_back(files);
-  }
-  return different_runs(why, groups);
-}
-
-std::optional<Error> by_time(const std::vector<RankAnalysis>& ranks) {
-  std::vector<std::pair<Interval, std::string>> spans;
-  for (const RankAnalysis& rank : ranks) {
-    const Interval span{rank.clock_base_ns + rank.capture.begin_ns,
-                        rank.clock_base_ns + rank.capture.end_ns};
-    if (span.begin_ns < kEpochFrom) return std::nullopt;
-    spans.emplace_back(span, file_of(rank.path));
-  }
-  std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first.begin_ns, a.second) < std::tie(b.first.begin_ns, b.second);
-  });
-  Groups groups;
-  Interval so_far{};
-  for (const auto& [span, file] : spans) {
-    const bool apart =
-        !groups.empty() && span.begin_ns - so_far.end_ns > std::max(kSameRunGap, so_far.length());
-    if (groups.empty() || apart) {
-      groups.emplace_back();
-      so_far = span;
-    }
-    so_far.end_ns = std::max(so_far.end_ns, span.end_ns);
-    groups.back().push_back(file);
-  }
-  if (groups.size() < 2) return std::nullopt;
-  return different_runs("recorded at different times", groups);
-}
-
-// The same ranks again in another folder: before/rank0, before/rank1, after/rank0, after/rank1.
-std::optional<Error> by_folder(const std::vector<RankAnalysis>& ranks) {
-  std::map<std::string, std::vector<std::string>> folders;
-  std::map<std::string, std::set<int32_t>> claimed;
-  std::map<int32_t, int> claims;
-  for (const RankAnalysis& rank : ranks) {
-    if (rank.rank_source == RankSource::order) return std::nullopt;
-    const std::string folder(folder_of(rank.path));
-    if (!claimed[folder].insert(rank.rank).second) return std::nullopt;
-    folders[folder].push_back(file_of(folder) + "/" + file_of(rank.path));
-    ++claims[rank.rank];
-  }
-  if (folders.size() < 2) return std::nullopt;
-  for (const auto& [rank, count] : claims)
-    if (count < 2) return std::nullopt;
-  Groups groups;
-  for (const auto& [folder, files] : folders) groups.push_back(files);
-  return different_runs("every rank occurs in several folders", groups);
-}
 
 // Ranks that a file states stay; the rest take the free numbers in order.
 void number_ranks(std::vector<RankAnalysis>& ranks, Notes& notes) {
@@ -340,8 +247,7 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
                                   Notes notes) {
   if (ranks.empty())
     return Error{"inputs: expected at least one trace, found none; name trace files or folders"};
-  for (auto check : {by_world_size, by_time, by_folder})
-    if (auto error = check(ranks)) return *error;
+  if (auto error = check_one_run(ranks)) return *error;
   RunAnalysis run;
   run.step_window = options.step_window;
   run.notes = std::move(notes);

@@ -106,6 +106,29 @@ TEST_CASE("different runs: the same ranks in several folders") {
   CHECK(combine_ranks({stated("x/rank0/t", 0), stated("x/rank1/t", 1)}, {}));
 }
 
+TEST_CASE("different runs: other GPUs in files that do not say which rank they are") {
+  RankAnalysis a = silent("a"), b = silent("b"), c = silent("c");
+  a.devices[0].gpu = c.devices[0].gpu = "A100";
+  b.devices[0].gpu = "H200";
+  const auto apart = combine_ranks({a, b, c}, {});
+  REQUIRE_FALSE(apart);
+  CHECK(apart.error().message ==
+        "inputs: expected the ranks of one run, found 2 runs (other GPUs: A100, H200): [a, c], "
+        "[b]; analyze them one run at a time");
+  b.path = "a";  // one machine with two models, in one file
+  CHECK(combine_ranks({a, b}, {}));
+  RankAnalysis first = stated("a", 0, 2), second = stated("b", 1, 2);
+  first.devices[0].gpu = "A100";
+  second.devices[0].gpu = "H200";
+  CHECK(combine_ranks({first, second}, {}));
+  second.rank_source = RankSource::order;
+  second.format = first.format = "kineto";
+  second.devices[0].gpu.clear();  // a file without a name of its GPU contradicts nobody
+  CHECK(combine_ranks({first, second}, {}));
+  second.format = "nsys";
+  CHECK_FALSE(combine_ranks({first, second}, {}));
+}
+
 TEST_CASE("no input is an error") {
   const auto run = combine_ranks({}, {});
   REQUIRE_FALSE(run);
