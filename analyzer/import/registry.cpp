@@ -123,8 +123,8 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
   if (out.size() == before && !below.empty()) {
     return Error{fmt::format(
         "{}: expected traces in the folder, found them only in folders below it: {}; give the one "
-        "that holds the run, or all of them if each holds a rank ({}/*)",
-        folder, some_names(below), folder)};
+        "that holds the run, or all of these folders if each holds a rank",
+        folder, some_names(below))};
   }
   if (!below.empty())
     notes.add(NoteCode::folders_not_read, {}, static_cast<int64_t>(below.size()),

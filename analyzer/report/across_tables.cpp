@@ -95,15 +95,16 @@ Table across_table(const Report& report) {
   }
   if (a.parallel_efficiency && a.load_balance && a.communication_efficiency && a.host_efficiency) {
     row("parallel efficiency", percent_text(*a.parallel_efficiency),
-        fmt::format("balance {} x waits and transfer {}; host {}", percent_text(*a.load_balance),
-                    percent_text(*a.communication_efficiency), percent_text(*a.host_efficiency)));
+        fmt::format("balance {} x busiest rank computing {}; host {}",
+                    percent_text(*a.load_balance), percent_text(*a.communication_efficiency),
+                    percent_text(*a.host_efficiency)));
     // An ideal network leaves what ranks wait for each other (POP: serialisation).
     const auto ideal = std::find_if(report.what_if.begin(), report.what_if.end(),
                                     [](const auto& w) { return w.id == "communication_zero"; });
     if (a.communication_efficiency && a.split > 0 && ideal != report.what_if.end() &&
         ideal->saved_hi_share < 1) {
       const double transfer = 1 - ideal->saved_hi_share;
-      row("waits and transfer", percent_text(*a.communication_efficiency),
+      row("busiest rank computing", percent_text(*a.communication_efficiency),
           fmt::format("serialisation {} x transfer {} (a network without delay)",
                       percent_text(std::min(1.0, *a.communication_efficiency / transfer)),
                       percent_text(transfer)));
