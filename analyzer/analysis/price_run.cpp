@@ -16,6 +16,7 @@
 namespace ws {
 namespace {
 
+constexpr double kMostUnknown = 0.5;       // replay would keep it as it was, as a lag of the device
 constexpr double kMostUnexplained = 0.05;  // above it no price is given (ALGORITHMS 6)
 constexpr double kMostOffloadIdle = 0.05;  // above it shares decide (ALGORITHMS 4)
 constexpr size_t kLargeGraph = 100'000;    // nodes from which on only larger gains are looked at
@@ -74,6 +75,8 @@ std::string no_gains(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
   if (means.step_ns() > 0 && ratio(means.offload_idle_ns, means.step_ns()) > kMostOffloadIdle)
     return "the host works on offloaded state while the GPU waits, and what it needs for that is "
            "not recorded";
+  if (means.step_ns() > 0 && ratio(means.mean[Leaf::idle_unknown], means.step_ns()) > kMostUnknown)
+    return "most of the step is idle for no cause that was recorded";
   for (const RankAnalysis& rank : ranks) {
     if (!rank.replay) {
       return fmt::format(

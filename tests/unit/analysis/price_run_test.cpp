@@ -151,6 +151,12 @@ TEST_CASE("no gains, and why") {
   CHECK(run.rows.empty());
   CHECK_FALSE(run.prices);
   CHECK(run.why_not == "records were lost");
+  std::vector<RankAnalysis> idle = {MadeRun{}.analyzed()};
+  for (Breakdown& step : idle[0].devices[0].breakdowns) {
+    step[Leaf::idle_unknown] += step[Leaf::idle_launch];
+    step[Leaf::idle_launch] = 0;
+  }
+  CHECK(priced(idle).why_not == "most of the step is idle for no cause that was recorded");
   MadeRun single;
   single.steps = 1;
   CHECK_FALSE(single.analyzed().replay);
