@@ -163,7 +163,7 @@ struct Trace {
   TimeNs tick_ns = 1;  // resolution of the source's times: 1 or 1000
   bool has_api_records = false, has_host_ranges = false, graphs_as_a_whole = false;
   bool lies_inside_a_step = false;  // the recorder says so: what repeats here are no steps
-  Interval capture{};  // first to last record of any kind
+  Interval capture{};               // first to last record of any kind
 
   StringPool strings;
   std::vector<Process> processes;

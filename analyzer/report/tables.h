@@ -47,7 +47,7 @@ std::vector<std::string> assumption_lines(const Report& report);
 // What our own recorder cost; nullopt: another tool recorded.
 std::optional<std::string> recorder_line(const Report& report);
 bool advises(const Report& report, size_t note);  // the last of neighbours with one advice
-std::string note_line(const ReportNote& note);  // text, count, first place
+std::string note_line(const ReportNote& note);    // text, count, first place
 // The setting of one framework with its note.
 std::string action_text(const ReportFinding::Line& line);
 // Whole sentences of s, at least one, at most about two lines of a terminal.
