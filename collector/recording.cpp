@@ -1,4 +1,4 @@
-// Tested by: recording_writer_test.cpp
+// Tested by: recording_writer_test.cpp, recording_files_test.cpp
 #include "collector/recording.h"
 
 #include <unistd.h>

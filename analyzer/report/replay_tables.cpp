@@ -1,5 +1,5 @@
 // What re-simulation tells: the changes with their gains, and what the steps waited for.
-// Tested by: report_test (text_test.cpp), tests/golden
+// Tested by: report_test (text_test.cpp, text_tables_test.cpp), tests/golden
 #include "report/replay_tables.h"
 
 #include <fmt/format.h>
