@@ -187,8 +187,9 @@ void note_faults(const RankAnalysis& rank, Notes& notes) {
       notes.add(NoteCode::missing_gpu_records, {}, device.launches_without_op);
     note_constants(device.constants, notes);
   }
+  // Of a file that is cut off, GPU activity may stand behind the cut.
   if (rank.devices.empty() && notes.count(NoteCode::no_gpu_events) == 0 &&
-      notes.count(NoteCode::other_accelerator) == 0)
+      notes.count(NoteCode::other_accelerator) == 0 && notes.count(NoteCode::truncated_file) == 0)
     notes.add(NoteCode::no_gpu_events);
 }
 

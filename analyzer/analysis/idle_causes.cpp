@@ -43,7 +43,10 @@ Leaf leaf_of_launch(HostState state) {
 }  // namespace
 
 IdleCauses::IdleCauses(const Trace& trace, const HostStates& host, const Constants& constants)
-    : trace_(trace), host_(host), constants_(constants) {}
+    : trace_(trace),
+      host_(host),
+      constants_(constants),
+      gaps_may_hide_records_(trace.notes.count(NoteCode::truncated_file) > 0) {}
 
 void IdleCauses::put(TimeNs begin_ns, TimeNs end_ns, Leaf leaf) {
   if (begin_ns >= end_ns) return;
@@ -158,7 +161,9 @@ void IdleCauses::before_op(const Stretch& gap, uint32_t launch) {
 void IdleCauses::explain(const Stretch& gap, std::vector<IdlePart>& out) {
   pieces_.clear();
   const uint32_t launch = gap.after == kNoRow ? kNoRow : trace_.ops.launch[gap.after];
-  if (gap.after == kNoRow) {
+  if (gaps_may_hide_records_) {
+    put(gap.span.begin_ns, gap.span.end_ns, Leaf::idle_unknown);
+  } else if (gap.after == kNoRow) {
     after_last_op(gap);
   } else if (launch == kNoRow) {
     const bool is_short = gap.span.length() <= constants_.kernel_gap_ns;

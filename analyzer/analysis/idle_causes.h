@@ -34,6 +34,9 @@ class IdleCauses {
   const Trace& trace_;
   const HostStates& host_;
   Constants constants_;
+  // Events stand in a file in no order of time: of one that is cut off, what ran in a gap may stand
+  // behind the cut, so that nothing says that the device was idle there.
+  bool gaps_may_hide_records_;
   std::vector<Piece> pieces_, reversed_;  // of the gap at hand
   struct Hint {                           // see HostStates::states
     ThreadId thread = kNoThread;

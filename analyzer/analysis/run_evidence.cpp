@@ -129,21 +129,23 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
   return {Cause::only_warmup, why, how_to_record_steps()};
 }
 
+// Events stand in the file in no order of time, so a cut takes some out of every step.
+std::optional<NotEnough> cut_off(std::span<const RankAnalysis> ranks) {
+  if (std::none_of(ranks.begin(), ranks.end(), is_cut_off)) return std::nullopt;
+  return NotEnough{Cause::records_lost,
+                   "the file is cut off: events stand in it in no order of time, so that records "
+                   "may be missing in any step",
+                   how_to_get_the_file()};
+}
+
 }  // namespace
 
 std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
+  if (auto out = cut_off(ranks)) return out;
   int64_t ops = 0, linked = 0, launches = 0, without_op = 0, spanning = 0;
   bool graphs = false, ambiguous = false;
   for (const RankAnalysis& rank : ranks) {
     ambiguous |= rank.notes.count(NoteCode::ambiguous_correlation) > 0;
-    // Events stand in the file in no order of time, so a cut takes some out of every step.
-    if (is_cut_off(rank)) {
-      return NotEnough{
-          Cause::records_lost,
-          "the file is cut off: events stand in it in no order of time, so that records "
-          "may be missing in any step",
-          how_to_get_the_file()};
-    }
     for (const DeviceAnalysis& device : rank.devices) {
       ops += device.evidence.step_ops;
       linked += device.evidence.step_ops_with_launch;
@@ -257,6 +259,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
                      "no GPU activity was recorded: the GPU side of the run is unknown",
                      how_to_record_gpu()};
   }
+  if (auto out = cut_off(ranks)) return out;
   if (evidence.complete_steps <= 1) {
     const bool none = evidence.complete_steps == 0;
     if (auto out = opaque(means, none ? "recording" : "only step", true)) return out;

@@ -281,7 +281,7 @@ Trace Rows::finish(const Header& header) {
   if (t.tick_ns > 1) notes().add(NoteCode::microsecond_clock);
   if (accelerator_rows_ > 0) {
     notes().add(NoteCode::other_accelerator, {}, accelerator_rows_);
-  } else if (!device_work) {
+  } else if (!device_work && notes().count(NoteCode::truncated_file) == 0) {
     notes().add(NoteCode::no_gpu_events);
   }
   const TimeNs base = header.base_ns.value_or(0);

@@ -3,6 +3,7 @@
 
 files_check.py WALLSIGHT SOURCE_DIR
 """
+import gzip
 import hashlib
 import json
 import os
@@ -115,6 +116,28 @@ class Files(Cli):
         ran = run("analyze", SAMPLE, "-o", self.folder / "no/x.wsdb")
         self.refused(2, ran, "x.wsdb: ", "folder")
         self.assertNotIn(".tmp", ran.stderr)
+
+    def test_a_file_cut_anywhere_explains_no_idle_time(self):
+        packed = (SOURCE / "samples/kineto/host_sync/trace.json.gz").read_bytes()
+        plain = gzip.decompress(packed)
+        seen = set()
+        for data, name in ((packed, "cut.json.gz"), (plain, "cut.json")):
+            for tenth in range(3, 10):
+                cut = self.folder / name
+                cut.write_bytes(data[:len(data) * tenth // 10])
+                ran = run("analyze", cut, "--report", "json")
+                if ran.returncode != 0:
+                    self.refused(2, ran, name)
+                    continue
+                report = json.loads(ran.stdout)
+                self.assertEqual((report["verdict"]["kind"], report["verdict"]["cause"]), ("insufficient", "records_lost"))
+                self.assertEqual({n["code"] for n in report["notes"]} & {"truncated_file", "no_gpu_events"}, {"truncated_file"})
+                findings = {f["rule"] for f in report["findings"] if f["status"] == "fires"}
+                self.assertEqual({f for f in findings if not f.startswith("data_quality/")}, set())
+                self.assertIn("data_quality/file_cut_off", findings)
+                self.assertNotIn("data_quality/unexplained_idle", findings)
+                seen |= {row["cause"] for row in report["idle"] if row["ns"] > 0}
+        self.assertEqual(seen, {"unknown"})
 
 
 class Remedies(Cli):

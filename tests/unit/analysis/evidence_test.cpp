@@ -66,6 +66,23 @@ TEST_CASE("evidence: launches whose record is missing, and records whose launch 
   CHECK_FALSE(d.evidence.cuda_graphs);
 }
 
+TEST_CASE("evidence: in the gaps of a file that is cut off may be what stands behind the cut") {
+  const auto steps = [](bool cut) {
+    Maker m;
+    m.op(0, 100, 300, kGemm);
+    m.range(310, 50'000, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
+    m.op(60'000, 70'000, 71'000, kGemm);
+    m.op(70'500, 71'500, 72'000, kGemm);
+    call(m, 72'100, 80'000, "cudaDeviceSynchronize", 900);
+    if (cut) m.b.trace.notes.add(NoteCode::truncated_file);
+    return evidence_in(m, {{0, 71'000}, {71'000, 90'000}}).breakdowns;
+  };
+  for (const Breakdown& whole : steps(false))
+    CHECK(whole[Leaf::gemm] + whole[Leaf::idle_unknown] < whole.total());
+  for (const Breakdown& cut : steps(true))
+    CHECK(cut[Leaf::gemm] + cut[Leaf::idle_unknown] == cut.total());
+}
+
 TEST_CASE("evidence: a record that contains a whole step") {
   Maker m;
   m.op(0, 50, 350, kGemm);
