@@ -144,24 +144,34 @@ CREATE TABLE fact_layout (
   expert_product INTEGER,           -- ETP x EP x PP
   min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP)
   attention_fits INTEGER,           -- 1: GPUs are a multiple of attention_product
+  attention_arithmetic TEXT,        -- "24 GPUs / (TP 4 x CP 1 x PP 4 = 16) = 1.5", where it does not fit; so below
   expert_fits INTEGER,              -- 1: GPUs are a multiple of expert_product; NULL also without experts
+  expert_arithmetic TEXT,
+  gpus_nearest TEXT,                -- "16 or 32 GPUs" that both grids divide, where one does not fit
+  layout_nearest TEXT,              -- "PP 3 (DP 2)": sizes for the GPUs as they are, nearest to those given
   dp INTEGER, edp INTEGER,          -- computed, whole numbers only
   dp_asked INTEGER,                 -- as given, where it differs from dp
   etp_used INTEGER,                 -- ETP as the framework takes it: TP where it is not given
   etp_given INTEGER,                -- 0 or 1
+  dispatcher_given INTEGER,         -- 1: the file sets moe_token_dispatcher_type, 0: it does not; NULL: parts of it come from outside
   samples_per_pass INTEGER,         -- micro-batch x DP
   batch_fits INTEGER,               -- 1: the global batch is a multiple of samples_per_pass
+  batch_arithmetic TEXT, batch_nearest TEXT,
   accumulation INTEGER,             -- micro-batches per step
   bubble_share REAL,                -- (PP - 1) / (VPP x accumulation), of the ideal step
   stages INTEGER, stages_given INTEGER, -- PP x VPP, and those of an explicit layout
   stages_fit INTEGER,               -- 0: layers or layout do not fit the stages
   stages_problem TEXT,              -- how
+  stages_nearest TEXT,              -- "VPP 2, or PP 3": values that divide the layers
   sequence_fits INTEGER,            -- 1: sequence a multiple of 2 x CP; NULL also at CP 1
+  sequence_arithmetic TEXT, sequence_nearest TEXT,
   tokens_per_shard INTEGER,         -- seq_len / (TP x CP)
   cp_suggested INTEGER,             -- seq_len / 4096 to a power of two, over TP
   experts_fit INTEGER,              -- 1: experts a multiple of EP
+  experts_arithmetic TEXT, experts_nearest TEXT,
   heads_fit INTEGER,                -- 1: query heads a multiple of TP (and of TP x CP where CP exchanges heads)
   kv_heads_fit INTEGER,             -- 1: key-value heads a multiple of TP, or TP of them
+  heads_arithmetic TEXT, heads_nearest TEXT,
   recompute_rejected TEXT,          -- module names that no release accepts
   recompute_corrected TEXT,         -- the list as it is accepted
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts

@@ -62,11 +62,23 @@ void add_new(const EvidenceValue& e, std::vector<EvidenceValue>& list) {
   if (!known) list.push_back(e);
 }
 
+// Text of evidence whose column ends so, where it is known.
+std::vector<std::string> evidence_of(const Finding& f, std::string_view ending) {
+  std::vector<std::string> out;
+  for (const EvidenceValue& e : f.evidence) {
+    const std::string& x = e.expression;
+    const bool ends =
+        x.size() > ending.size() && x.compare(x.size() - ending.size(), ending.size(), ending) == 0;
+    if (ends && e.value != "unknown") out.push_back(e.value);
+  }
+  return out;
+}
+
 // A job that ran has none of the faults that stop one: what is wrong is the file, so one finding
 // says that, and nothing else is said of the layout that it describes. The rule that speaks; "".
 std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules) {
   Finding* told = nullptr;
-  std::string faults;
+  std::string faults, remedies;
   std::vector<EvidenceValue> of_faults;
   bool contradicted = false;  // by what was recorded: that rule says so itself
   for (Finding& f : findings) {
@@ -75,6 +87,9 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
     if (told == nullptr || says_so) told = &f;
     contradicted = contradicted || says_so;
     if (!says_so) faults += (faults.empty() ? "" : "; ") + f.title;
+    for (const std::string& a : evidence_of(f, "_arithmetic")) faults += " (" + a + ")";
+    for (const std::string& r : evidence_of(f, "_nearest"))
+      if (remedies.find(r) == std::string::npos) remedies += (remedies.empty() ? "" : "; ") + r;
     for (const EvidenceValue& e : f.evidence) add_new(e, of_faults);
   }
   if (told == nullptr) return "";
@@ -87,7 +102,9 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
         f.status == FindingStatus::fires)
       f.status = FindingStatus::no;
   }
-  const std::string not_started = "With it the job would not have started: " + faults + ".";
+  const std::string not_started =
+      "With it the job would not have started: " + faults + "." +
+      (remedies.empty() ? "" : " The nearest that add up: " + remedies + ".");
   if (contradicted) {
     if (!faults.empty()) told->why += " " + not_started;
   } else {

@@ -70,6 +70,7 @@ ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
   const ModelShape* shape = out.model.shape ? &*out.model.shape : nullptr;
   out.split = pipeline_split(config, out.layout, shape);
   take_stages_from_layout(out.layout, out.split);
+  out.remedies = remedies_of(config, out.layout, out.split);
   out.precision = precision_of(config);
   out.recompute = check_recompute_names(config);
   out.platform = platform;

@@ -8,6 +8,7 @@
 #include "config/memory_estimate.h"
 #include "config/model_shape.h"
 #include "config/platforms.h"
+#include "config/remedies.h"
 
 namespace ws {
 
@@ -17,6 +18,7 @@ struct ConfigStudy {
   PipelineSplit split;
   std::optional<std::string> precision;
   RecomputeNames recompute;
+  Remedies remedies;  // of what does not add up
   const Platform* platform = nullptr;
   std::optional<MemoryEstimate> memory;
   std::optional<double> flops_per_token;

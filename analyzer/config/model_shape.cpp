@@ -229,7 +229,12 @@ PipelineSplit pipeline_split(const RunConfig& config, const Layout& layout,
       split_by_layout(letters, shape, out);
     return out;
   }
-  if (shape == nullptr || layout.stages.value_or(1) > 4096) return out;
+  if (layout.stages.value_or(1) > 4096) return out;
+  if (shape == nullptr) {  // whether they divide needs no more than their number
+    if (const auto layers = integer(config, "num_layers"))
+      even_counts(config, layout, *layers, out.problem);
+    return out;
+  }
   const auto counts = even_counts(config, layout, shape->layers, out.problem);
   Layers layers(*shape);
   out.stages.assign(counts.size(), {});

@@ -101,7 +101,7 @@ void add_megatron_defaults(RunConfig& config) {
                                                  "moe_shared_expert_overlap",
                                                  "moe_router_force_load_balancing",
                                                  "moe_paged_stash"};
-  const std::string place = "default of Megatron-LM";
+  const std::string place(kMegatronDefault);
   for (const auto& [key, value] : kNumbers) add_missing(config, key, value, place);
   for (const std::string_view key : kOff) add_missing(config, key, false, place);
   add_missing(config, "tied_embeddings", true, place);
@@ -140,6 +140,7 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   if (text(*config, "framework") == "megatron_lm" && is_whole(*config, words))
     add_megatron_defaults(*config);
   else {
+    config->partial = true;
     config->notes.push_back(
         "parts of the command line come from outside the file: flags that are not in it count as "
         "unknown, not as off");

@@ -33,7 +33,11 @@ struct RunConfig {
   std::vector<UnknownSetting> unknown;
   std::vector<std::string> outside;  // keys that are set to what only the run knows: "$(nproc)"
   std::vector<std::string> notes;    // sentences on what could not be read or is ambiguous
+  bool partial = false;  // settings come from outside the file: what it does not say may be set
 };
+
+// Place of values that argparse leaves where a flag is not there.
+inline constexpr std::string_view kMegatronDefault = "default of Megatron-LM";
 
 // Values by key; nullopt: not given. The key must be in the table and of that type.
 const ConfigEntry* entry(const RunConfig& config, std::string_view key);

@@ -81,6 +81,30 @@ void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) 
   }
 }
 
+void put_remedies(Row& row, const Remedies& r) {
+  row.put_text("attention_arithmetic", r.attention.arithmetic);
+  row.put_text("expert_arithmetic", r.expert.arithmetic);
+  row.put_text("gpus_nearest", r.expert.nearest.empty() ? r.attention.nearest : r.expert.nearest);
+  row.put_text("layout_nearest", r.layout_nearest);
+  row.put_text("batch_arithmetic", r.batch.arithmetic);
+  row.put_text("batch_nearest", r.batch.nearest);
+  row.put_text("sequence_arithmetic", r.sequence.arithmetic);
+  row.put_text("sequence_nearest", r.sequence.nearest);
+  row.put_text("experts_arithmetic", r.expert_count.arithmetic);
+  row.put_text("experts_nearest", r.expert_count.nearest);
+  row.put_text("heads_arithmetic", r.heads.arithmetic);
+  row.put_text("heads_nearest", r.heads.nearest);
+}
+
+// A file of which parts come from outside does not show what it leaves out.
+std::optional<int64_t> dispatcher_given(const RunConfig& config) {
+  const char* key = "moe_token_dispatcher_type";
+  const ConfigEntry* e = entry(config, key);
+  if (e != nullptr) return e->place != kMegatronDefault;
+  if (from_outside(config, key) || config.partial) return std::nullopt;
+  return 0;
+}
+
 void put_stages(Row& row, const ConfigStudy& study) {
   if (from_outside(study.layout, "pp")) return;
   row.put("stages", study.layout.stages);
@@ -90,8 +114,11 @@ void put_stages(Row& row, const ConfigStudy& study) {
   if (study.split.given && *study.split.given != wanted) {
     problem = fmt::format("the layout has {} stages, PP x VPP = {} x {} = {}", *study.split.given,
                           study.layout.pp, study.layout.vpp.value_or(1), wanted);
+  } else if (!study.remedies.stages.arithmetic.empty()) {
+    problem += ": " + study.remedies.stages.arithmetic;
   }
   row.put_text("stages_problem", problem);
+  row.put_text("stages_nearest", study.remedies.stages.nearest);
   if (!study.split.stages.empty() || !problem.empty()) row.put("stages_fit", problem.empty());
 }
 
@@ -138,6 +165,8 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   Row row;
   put_grids(row, study.layout, integer(config, "dp"));
   row.put("etp_given", integer(config, "etp").has_value());
+  row.put("dispatcher_given", dispatcher_given(config));
+  put_remedies(row, study.remedies);
   put_sequence_and_heads(row, config, study.layout);
   put_stages(row, study);
   put_platform_and_memory(row, study);

@@ -117,7 +117,8 @@ std::vector<int64_t> ranks_to_play(const Layout& l, int64_t world) {
 std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   const std::string framework = text(config, "framework").value_or("megatron_lm");
   if (!l.min_gpus) return {"needs the sizes that come from outside the file"};
-  const int64_t world = l.gpus.value_or(*l.min_gpus);
+  const bool adds_up = l.gpus && *l.gpus % *l.min_gpus == 0;
+  const int64_t world = adds_up ? *l.gpus : *l.min_gpus;
   const std::vector<int64_t> ranks = ranks_to_play(l, world);
   if (framework == "megatron_bridge") {
     return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +

@@ -46,8 +46,9 @@ std::string grid_arithmetic(const PlanGrid& grid) {
   if (grid.rest)
     return out + fmt::format("; {} / {} = {} {}", gpus_words(*grid.world), *grid.product,
                              grid.rest_name, *grid.rest);
-  return out + fmt::format("; {} {} no multiple of it", gpus_words(*grid.world),
-                           *grid.world == 1 ? "is" : "are");
+  return out + fmt::format("; {} / {} = {:.4g}, no whole number", gpus_words(*grid.world),
+                           *grid.product,
+                           static_cast<double>(*grid.world) / static_cast<double>(*grid.product));
 }
 
 std::string_view kind_words(const Finding& finding) {
@@ -100,8 +101,10 @@ std::string batch_words(const Plan& p) {
                        last);
   }
   if (!p.accumulation)
-    return fmt::format("global batch {} / (micro-batch {} x DP {}) is no whole number",
-                       *p.global_batch, *p.micro_batch, *p.dp);
+    return fmt::format("global batch {} / (micro-batch {} x DP {}) = {:.4g}, no whole number",
+                       *p.global_batch, *p.micro_batch, *p.dp,
+                       static_cast<double>(*p.global_batch) / static_cast<double>(*p.micro_batch) /
+                           static_cast<double>(*p.dp));
   std::string out =
       fmt::format("global batch {} / (micro-batch {} x DP {}) = {} micro-batches per step",
                   *p.global_batch, *p.micro_batch, *p.dp, *p.accumulation);

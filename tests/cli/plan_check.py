@@ -134,7 +134,8 @@ class AnalyzeWithConfig(unittest.TestCase):
         report = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 2, "ep": 4, "gpus": 4})
         fired = [f for f in report["findings"] if f["status"] == "fires"]
         self.assertEqual(fired[0]["title"], "this is not the configuration of the recorded run")
-        self.assertIn("no multiple of ETP x EP x PP", fired[0]["why"])
+        self.assertIn("no multiple of ETP x EP x PP (4 GPUs / (ETP 2 x EP 4 x PP 1 = 8) = 0.5)", fired[0]["why"])
+        self.assertIn("The nearest that add up: 8 GPUs; TP 1 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1).", fired[0]["why"])
         self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], [])
         shape = {"framework": "megatron_lm", "num_layers": 2, "hidden_size": 512, "ffn_hidden_size": 1024, "attention_heads": 8, "vocab_size": 1000,
                  "seq_len": 1024, "micro_batch": 1, "global_batch": 16, "bf16": True}

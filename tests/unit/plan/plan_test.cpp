@@ -94,13 +94,39 @@ TEST_CASE("plan: a layout that does not divide says what would") {
   const Finding* grid = find(p, "configuration/expert_grid");
   REQUIRE(grid != nullptr);
   CHECK(grid->kind == "error");
-  CHECK(grid->actions[0].to == "a multiple of 256, at least 256");
+  CHECK(grid->actions[0].to == "a multiple of 256");
+  CHECK(grid->actions[0].note == "nearest: 256 GPUs");
+  CHECK(grid->actions[1].set == "nearest on 64 GPUs");
+  CHECK(grid->actions[1].to == "PP 2 (DP 32, EDP 1) or EP 8 (DP 8, EDP 1)");
+  CHECK(grid->why.find("Here 64 GPUs / (ETP 1 x EP 32 x PP 8 = 256) = 0.25") == 0);
+  CHECK(p.dry_run[0].find("WORLD_SIZE=256 ") == 0);  // 64 would not start
   CHECK(find(p, "configuration/attention_grid") == nullptr);
   REQUIRE(find(p, "configuration/global_batch") != nullptr);
   CHECK(find(p, "configuration/global_batch")->actions[0].to == "a multiple of 8");
+  CHECK(find(p, "configuration/global_batch")->actions[0].note.find("global batch 96 or 104") !=
+        std::string::npos);
   CHECK(p.dp == 8);
   CHECK_FALSE(p.edp);
-  CHECK(grid_arithmetic(p.grids[1]) == "ETP 1 x EP 32 x PP 8 = 256; 64 GPUs are no multiple of it");
+  CHECK(grid_arithmetic(p.grids[1]) ==
+        "ETP 1 x EP 32 x PP 8 = 256; 64 GPUs / 256 = 0.25, no whole number");
+}
+
+TEST_CASE("plan: a dispatcher that nothing sets is a finding of its own") {
+  const auto rule = [](const std::string& text) {
+    const Plan p = plan_of(text);
+    return std::pair(find(p, "configuration/dispatcher_unset") != nullptr,
+                     find(p, "configuration/dispatcher_left_at_default") != nullptr);
+  };
+  const std::string experts = "python pretrain_gpt.py --num-layers 8 --num-experts 8 ";
+  const std::string spread = experts + "--expert-model-parallel-size 4 ";
+  CHECK(rule(spread) == std::pair(true, false));
+  CHECK(rule("ep: 4\nnum_experts: 8\nframework: megatron_bridge\n") == std::pair(true, false));
+  CHECK(rule(spread + "--moe-token-dispatcher-type allgather") == std::pair(false, true));
+  CHECK(rule(spread + "--moe-token-dispatcher-type alltoall") == std::pair(false, false));
+  CHECK(rule(spread + "$MORE_ARGS") == std::pair(false, false));  // may be in there
+  CHECK(rule(spread + "--moe-token-dispatcher-type $TYPE") == std::pair(false, false));
+  CHECK(rule(experts) == std::pair(false, false));
+  CHECK(rule("ep: 4\nnum_experts: 8\nframework: pytorch\n") == std::pair(false, false));
 }
 
 TEST_CASE("plan: errors stand before what is silent, and that before advice") {
@@ -193,7 +219,8 @@ TEST_CASE("plan: a size that only the start of the job knows makes what hangs on
 
 TEST_CASE("plan: words that fit the numbers and the model") {
   const Plan one = plan_of("tp: 2\ngpus: 1\nmicro_batch: 1\nglobal_batch: 8\n");
-  CHECK(grid_arithmetic(one.grids[0]) == "TP 2 x CP 1 x PP 1 = 2; 1 GPU is no multiple of it");
+  CHECK(grid_arithmetic(one.grids[0]) ==
+        "TP 2 x CP 1 x PP 1 = 2; 1 GPU / 2 = 0.5, no whole number");
   CHECK(result_words(one) == "1 setting that does not work, smallest job 2 GPUs");
   CHECK(batch_words(one) == "DP not known");
   const Plan dense = plan_of("tp: 1\nplatform: h100\n");

@@ -1,0 +1,96 @@
+#include "config/remedies.h"
+
+#include "config/read_config.h"
+#include "support/catch.h"
+
+namespace ws {
+namespace {
+
+Remedies remedies(const std::string& yaml) {
+  const auto config = read_config(yaml, "test.yaml");
+  if (!config) FAIL(config.error().message);
+  const Layout layout = layout_of(*config);
+  return remedies_of(*config, layout, pipeline_split(*config, layout, nullptr));
+}
+
+}  // namespace
+
+TEST_CASE("remedies: a grid that does not divide, in numbers, and the nearest that does") {
+  const Remedies r = remedies("gpus: 24\ntp: 4\ncp: 1\npp: 4\n");
+  CHECK(r.attention.arithmetic == "24 GPUs / (TP 4 x CP 1 x PP 4 = 16) = 1.5");
+  CHECK(r.attention.nearest == "16 or 32 GPUs");
+  CHECK(r.expert.arithmetic.empty());
+  CHECK(r.layout_nearest == "PP 3 (DP 2) or PP 6 (DP 1)");
+  // What the model has of a size must divide as well: 8 layers take neither 3 nor 6 stages.
+  const Remedies layers = remedies("gpus: 24\ntp: 4\npp: 4\nnum_layers: 8\n");
+  CHECK(layers.layout_nearest == "PP 2 (DP 3) or TP 2 (DP 3)");
+  const Remedies heads = remedies("gpus: 24\ntp: 4\npp: 4\nnum_layers: 8\nattention_heads: 12\n");
+  CHECK(heads.layout_nearest == "TP 3 (DP 2) or TP 6 (DP 1)");
+  const Remedies none = remedies("gpus: 32\ntp: 4\npp: 4\n");
+  CHECK(none.attention.arithmetic.empty());
+  CHECK(none.layout_nearest.empty());
+}
+
+TEST_CASE("remedies: both grids stand on the same GPUs") {
+  const Remedies r = remedies("gpus: 64\ntp: 1\npp: 8\nep: 32\netp: 1\nnum_experts: 256\n");
+  CHECK(r.attention.arithmetic.empty());
+  CHECK(r.expert.arithmetic == "64 GPUs / (ETP 1 x EP 32 x PP 8 = 256) = 0.25");
+  CHECK(r.expert.nearest == "256 GPUs");
+  CHECK(r.layout_nearest == "PP 2 (DP 32, EDP 1) or EP 8 (DP 8, EDP 1)");
+  // Where the experts' TP is not given it moves with TP.
+  const Remedies follows = remedies("gpus: 8\ntp: 4\nep: 4\nnum_experts: 8\n");
+  CHECK(follows.expert.arithmetic == "8 GPUs / (ETP 4 x EP 4 x PP 1 = 16) = 0.5");
+  CHECK(follows.layout_nearest == "TP 2 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1)");
+  // Both at once, and a batch that the new DP has to divide where that goes.
+  const Remedies both =
+      remedies("gpus: 24\ntp: 4\npp: 4\nep: 8\netp: 4\nmicro_batch: 1\nglobal_batch: 6\n");
+  CHECK_FALSE(both.attention.arithmetic.empty());
+  CHECK(both.attention.nearest == "128 GPUs");
+  CHECK(both.layout_nearest.find("PP 3 and EP 2 (DP 2, EDP 1)") == 0);
+}
+
+TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
+  const Remedies batch = remedies("gpus: 8\nmicro_batch: 4\nglobal_batch: 50\n");
+  CHECK(batch.batch.arithmetic == "global batch 50 / (micro-batch 4 x DP 8 = 32) = 1.562");
+  CHECK(batch.batch.nearest == "global batch 32 or 64");
+  const Remedies heads = remedies("tp: 8\nattention_heads: 20\n");
+  CHECK(heads.heads.arithmetic == "20 query heads / TP 8 = 2.5");
+  CHECK(heads.heads.nearest == "TP 5 or 10");
+  const Remedies groups = remedies("tp: 8\nattention_heads: 24\nkv_heads: 6\ngpus: 24\n");
+  CHECK(groups.heads.arithmetic == "6 key-value heads / TP 8 = 0.75");
+  CHECK(groups.heads.nearest == "TP 6 or 12");
+  const Remedies moved = remedies("tp: 4\ncp: 4\ncp_comm_type: a2a\nattention_heads: 24\n");
+  CHECK(moved.heads.arithmetic == "24 query heads / (TP 4 x CP 4 = 16) = 1.5");
+  CHECK(moved.heads.nearest == "TP 3 or 6");
+  const Remedies experts = remedies("ep: 8\nnum_experts: 60\n");
+  CHECK(experts.expert_count.arithmetic == "60 experts / EP 8 = 7.5");
+  CHECK(experts.expert_count.nearest == "EP 6 or 10");
+  const Remedies sequence = remedies("cp: 8\nseq_len: 4100\n");
+  CHECK(sequence.sequence.arithmetic == "sequence 4100 / (2 x CP 8 = 16) = 256.2");
+  CHECK(sequence.sequence.nearest == "sequence 4096 or 4112");
+  const Remedies stages = remedies("pp: 4\nvpp: 4\nnum_layers: 40\n");
+  CHECK(stages.stages.arithmetic == "40 / (PP 4 x VPP 4 = 16) = 2.5");
+  CHECK(stages.stages.nearest == "VPP 2 or 5, or PP 2 or 5");
+  const Remedies accounted = remedies("pp: 4\nnum_layers: 30\naccount_for_loss: true\n");
+  CHECK(accounted.stages.arithmetic == "31 / (PP 4 x VPP 1 = 4) = 7.75");
+  CHECK(accounted.stages.nearest == "PP 1 or 31");
+}
+
+TEST_CASE("remedies: what comes from outside, and sizes beyond any job, are not computed with") {
+  const Remedies outside = remedies(
+      "x.py --tensor-model-parallel-size $TP --world-size 16 "
+      "--pipeline-model-parallel-size 3 --num-attention-heads 7\n");
+  CHECK(outside.attention.arithmetic.empty());
+  CHECK(outside.heads.arithmetic.empty());
+  const Remedies huge = remedies("gpus: 4194304\ntp: 32768\ncp: 32767\npp: 32768\n");
+  CHECK_FALSE(huge.attention.arithmetic.empty());
+  CHECK(huge.attention.nearest.empty());
+  CHECK(huge.layout_nearest.empty());
+  // The most divisors there are below the limit: still at once.
+  const Remedies many = remedies(
+      "gpus: 110880\ntp: 13\ncp: 17\npp: 19\nep: 64\netp: 8\nnum_experts: 55440\nattention_heads: "
+      "55440\nseq_len: 110880000\n");
+  CHECK_FALSE(many.layout_nearest.empty());
+}
+
+}  // namespace ws
