@@ -152,6 +152,7 @@ class Path {
       case EdgeTag::event:
       case EdgeTag::queue:
       case EdgeTag::possible:
+      case EdgeTag::presumed:
         charge(node, Leaf::idle_dependency, span);
         break;
     }

@@ -46,10 +46,8 @@ ReplayGraph::ReplayGraph(std::vector<ReplayRank> ranks, const Offsets& offsets,
   add_collectives(instances, communicators);
   drop_violated();
   if (options.infer_events) {
-    for (size_t r = 0; r < ranks_.size(); ++r) {
-      bind_unexplained(r);
-      add_possible(r);
-    }
+    for (size_t r = 0; r < ranks_.size(); ++r) bind_unexplained(r);
+    add_possible();
   }
   set_loose_stream_lags();
   order_events();
@@ -260,44 +258,6 @@ void ReplayGraph::bind_unexplained(size_t rank_row) {
     if (found == kNoRow || rank.calls[o.call].end_ns > rank.ops[found].end_ns) continue;
     add_edge(start_of(node), end_of(node_of_op(rank_row, found)), 0, EdgeTag::event);
     ++inferred_;
-  }
-}
-
-// Where no event call was recorded, what one stream waits for on another is not known. Conservative
-// runs keep what may be data order: communication and copies after the compute launched before
-// them, and the next compute after them, as far as the clock allows both.
-void ReplayGraph::add_possible(size_t rank_row) {
-  const ReplayRank& rank = ranks_[rank_row];
-  for (const ReplayCall& c : rank.calls)
-    if (c.event != EventCall::none) return;
-  if (!rank.waits.empty()) return;
-  const uint32_t main = main_stream(rank);
-  std::vector<uint32_t> compute;  // of the main stream: in order of launch and of begin
-  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
-    const ReplayOp& o = rank.ops[i];
-    const bool in_order = compute.empty() || rank.ops[compute.back()].order_ns <= o.order_ns;
-    if (o.stream == main && is_compute(o.cls) && o.order_ns >= 0 && in_order) compute.push_back(i);
-  }
-  for (uint32_t i = 0; i < rank.ops.size(); ++i) {
-    const ReplayOp& o = rank.ops[i];
-    if (is_compute(o.cls) || o.stream == main || o.order_ns < 0 || o.call == kNoRow) continue;
-    const auto launched_after =
-        std::upper_bound(compute.begin(), compute.end(), o.order_ns,
-                         [&](TimeNs t, uint32_t c) { return t < rank.ops[c].order_ns; });
-    const auto begins_after =
-        std::lower_bound(compute.begin(), compute.end(), o.end_ns,
-                         [&](uint32_t c, TimeNs t) { return rank.ops[c].begin_ns < t; });
-    const auto next = std::max(launched_after, begins_after);
-    if (next != compute.end())
-      add_edge(start_of(node_of_op(rank_row, *next)), end_of(node_of_op(rank_row, i)), 0,
-               EdgeTag::possible);
-    const auto ended_before =
-        std::upper_bound(compute.begin(), compute.end(), o.begin_ns,
-                         [&](TimeNs t, uint32_t c) { return t < rank.ops[c].end_ns; });
-    const auto before = std::min(launched_after, ended_before);
-    if (before != compute.begin())
-      add_edge(start_of(node_of_op(rank_row, i)), end_of(node_of_op(rank_row, *(before - 1))), 0,
-               EdgeTag::possible);
   }
 }
 

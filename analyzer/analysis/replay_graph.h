@@ -19,7 +19,10 @@ enum class EdgeTag : uint8_t {
   overlap,
   event,
   queue,
-  possible,  // streams of a recording without event calls: a dependency that nothing excludes
+  // Streams of a recording without event calls: a dependency that nothing excludes, and one that
+  // records speak for, since such work was never seen beside what stands on its other end.
+  possible,
+  presumed,
   sync,
   collective,
   own
@@ -44,7 +47,9 @@ struct Node {
 };
 
 // Floors, not causes: they bind only when a change makes them, and residuals do not come on top.
-constexpr bool is_floor(EdgeTag t) { return t == EdgeTag::queue || t == EdgeTag::possible; }
+constexpr bool is_floor(EdgeTag t) {
+  return t == EdgeTag::queue || t == EdgeTag::possible || t == EdgeTag::presumed;
+}
 
 inline constexpr TimeNs kDropped = INT64_MIN;  // lag of an edge that a change removes
 
@@ -117,7 +122,7 @@ class ReplayGraph {
   void add_collectives(const std::vector<Instance>& instances,
                        const std::vector<CommIdentity>& communicators);
   void bind_unexplained(size_t rank_row);
-  void add_possible(size_t rank_row);
+  void add_possible();  // replay_possible.cpp
   void drop_violated();
   void set_loose_stream_lags();
   void order_events();

@@ -194,17 +194,51 @@ TEST_CASE("jitter between ranks is no straggler, conservatively") {
   CHECK(gain_of_fixing(always, true) == 80000);
 }
 
-TEST_CASE("what a recording without event calls may have in order binds only conservative runs") {
+TEST_CASE("without event calls, work never seen beside compute is presumed in order with it") {
+  const auto nothing = [](Scenario&) {};
   ScenarioInput in;
   in.ops = {op(1, 5000, 15000), op(2, 25000, 35000, 20, "comm", "dp"), op(3, 45000, 55000)};
   in.calls = {call(0, 1000, 1), call(1000, 2000, 2), call(2000, 3000, 3)};
   const ReplayGraph g = build({in}).graph();
-  const auto nothing = [](Scenario&) {};
   CHECK(price(g, true, nothing) == 55000);
-  CHECK(price(g, false, nothing) == 27000);  // the kernels and their gap, the exchange beside them
-  // Ten times as long, the exchange holds back the last kernel, or it does not.
-  const auto longer = [&](Scenario& s) { s.duration_ns[g.node_of_op(0, 1)] = 100000; };
-  CHECK(price(g, true, longer) == 135000);
+  CHECK(price(g, false, nothing) == 35000);  // one after the other, without the pauses between
+  // Ten times as long, the exchange holds back the last kernel.
+  const auto longer = [](const ReplayGraph& graph) {
+    return [&graph](Scenario& s) { s.duration_ns[graph.node_of_op(0, 1)] = 100000; };
+  };
+  CHECK(price(g, true, longer(g)) == 135000);
+  CHECK(price(g, false, longer(g)) == 125000);
+  // Another exchange of its kind ran beside a kernel launched after it, and one launched before it:
+  // then data order none of them, and only conservative runs keep what may be.
+  in.ops.insert(in.ops.end(),
+                {op(4, 56000, 70000), op(5, 60000, 80000, 20, "comm", "dp"), op(6, 71000, 90000)});
+  in.calls.insert(in.calls.end(), {call(3000, 3100, 4), call(3100, 3200, 5), call(3200, 3300, 6)});
+  const ReplayGraph beside = build({in}).graph();
+  CHECK(price(beside, true, nothing) == 90000);
+  CHECK(price(beside, false, longer(beside)) == 127000);  // the exchanges alone
+}
+
+TEST_CASE("what the host holds up gives back no work that blocks behind it") {
+  // Each step: an exchange of 15 us, its compute launched after 20 us of data loading.
+  ScenarioInput in;
+  for (uint32_t step = 0; step < 3; ++step) {
+    const TimeNs t = TimeNs{step} * 40'000;
+    in.ops.push_back(op(10 * step + 1, t + 2000, t + 17'000, 20, "comm", "dp"));
+    in.ops.push_back(op(10 * step + 2, t + 25'000, t + 39'000));
+    in.calls.push_back(call(t, t + 1000, 10 * step + 1));
+    in.calls.push_back(call(t + 22'000, t + 23'000, 10 * step + 2));
+    ScenarioRange loading;
+    loading.s = t + 1000, loading.e = t + 21'000, loading.kind = "dataload";
+    in.ranges.push_back(loading);
+  }
+  const ReplayGraph g = build({in}).graph();
+  for (const bool keep : {true, false}) {
+    const TimeNs after =
+        price(g, keep, [&](Scenario& s) { change::cover_zero(g, CoverKind::dataload, s); });
+    CHECK(after < price(
+                      g, keep, [](Scenario&) {}));
+    CHECK(after >= 3 * (15'000 + 14'000));
+  }
 }
 
 TEST_CASE("late ranks are no peers of each other") {
