@@ -13,6 +13,14 @@ def text(s):
     return s.replace("|", "\\|").replace("<", "&lt;")
 
 
+def said(line):
+    """Words, and for which runs they are meant."""
+    if isinstance(line, str):
+        return text(line)
+    where = [FRAMEWORKS[f] for f in line.get("frameworks", [])] + (["`%s`" % line["when"]] if line.get("when") else [])
+    return text(line["text"]) + " (where %s)" % ", ".join(where)
+
+
 def entry(rule):
     out = ["### `%s`" % rule["id"], "", "%s." % text(rule["title"]), ""]
     facts = ["phase %s" % rule["phase"], "wall %s" % (rule["wall"] or "none")]
@@ -27,9 +35,10 @@ def entry(rule):
     for a in rule["actions"]:
         words = a["set"] + (" -> " + a["to"] if a.get("to") else "") + (" (%s)" % a["note"] if a.get("note") else "")
         out.append("- %s: `%s`" % (FRAMEWORKS[a["framework"]], words.replace("`", "'")))
-    out.append("- why: %s" % text(rule["why"]))
-    out += ["- published: %s" % text(s) for s in rule.get("published", [])]
-    out += ["- watch: %s" % text(s) for s in rule["pitfalls"]]
+    why = rule["why"] if isinstance(rule["why"], list) else [rule["why"]]
+    out.append("- why: %s" % " ".join(said(s) for s in why))
+    out += ["- published: %s" % said(s) for s in rule.get("published", [])]
+    out += ["- watch: %s" % said(s) for s in rule["pitfalls"]]
     for name in ("after", "conflicts"):
         if rule.get(name):
             out.append("- %s: %s" % (name, ", ".join("`%s`" % i for i in rule[name])))

@@ -247,17 +247,22 @@ std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const s
                        it == finding->evidence.end() ? "none" : it->value)});
     }
   }
+  std::vector<std::string> lines = {finding->why};
+  for (const Action& a : finding->actions)
+    lines.push_back(fmt::format("{} {} {}", a.set, a.to, a.note));
+  for (const auto* more : {&finding->published, &finding->pitfalls, &finding->verify})
+    lines.insert(lines.end(), more->begin(), more->end());
   const auto said = [&](const std::string& words) {
-    return std::any_of(finding->actions.begin(), finding->actions.end(), [&](const Action& a) {
-      return fmt::format("{} {} {}", a.set, a.to, a.note).find(words) != std::string::npos;
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find(words) != std::string::npos;
     });
   };
   for (const std::string& words : rule_case.says)
     if (!said(words))
-      problems.push_back({fmt::format("{}: expected an action with `{}`, found none", at, words)});
+      problems.push_back({fmt::format("{}: expected the words `{}`, found none", at, words)});
   for (const std::string& words : rule_case.says_not)
     if (said(words))
-      problems.push_back({fmt::format("{}: expected no action with `{}`, found one", at, words)});
+      problems.push_back({fmt::format("{}: expected no words `{}`, found some", at, words)});
   return problems;
 }
 

@@ -34,6 +34,13 @@ std::vector<NullProbe> null_probes(const Rule& rule) {
   return out;
 }
 
+std::vector<const RuleLine*> lines_of(const Rule& rule) {
+  std::vector<const RuleLine*> out;
+  for (const auto* lines : {&rule.why, &rule.published, &rule.pitfalls, &rule.verify})
+    for (const RuleLine& line : *lines) out.push_back(&line);
+  return out;
+}
+
 std::string query_text(const Rule& rule, const std::vector<NullProbe>& probes) {
   std::vector<std::string> expressions;
   for (const Clause& c : rule.when) expressions.push_back(c.sql);
@@ -41,6 +48,7 @@ std::string query_text(const Rule& rule, const std::vector<NullProbe>& probes) {
   expressions.push_back(rule.gain ? rule.gain->lo_share : "NULL");
   expressions.push_back(rule.gain ? rule.gain->hi_share : "NULL");
   for (const RuleAction& a : rule.actions) expressions.push_back(a.when.empty() ? "1" : a.when);
+  for (const RuleLine* l : lines_of(rule)) expressions.push_back(l->when.empty() ? "1" : l->when);
   for (const NullProbe& p : probes) expressions.push_back(p.sql);
   return select_sql(expressions, rule.from);
 }
@@ -73,6 +81,7 @@ struct Row {
   std::vector<ClauseValue> clauses;
   std::vector<EvidenceValue> evidence;
   std::vector<bool> offered;  // by action
+  std::vector<bool> said;     // by line, as lines_of
   std::optional<double> lo, hi;
   int failed = 0, unknown = 0;
 
@@ -115,6 +124,8 @@ Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>&
   if (row.lo && row.hi) row.lo = std::min(*row.lo, *row.hi);
   for (size_t i = 0; i < rule.actions.size(); ++i, ++column)
     row.offered.push_back(s.is_null(column) || s.real(column) != 0);
+  for (size_t i = 0; i < lines_of(rule).size(); ++i, ++column)
+    row.said.push_back(s.is_null(column) || s.real(column) != 0);
   for (const NullProbe& p : probes) {
     ClauseValue& clause = row.clauses[p.clause];
     if (s.int64(column++) != 0 && !clause.holds) clause.missing_facts.push_back(p.fact);
@@ -134,8 +145,16 @@ Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   for (const Clause& c : rule.when) row.clauses.push_back({c.sql, std::nullopt, empty});
   for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
   row.offered.assign(rule.actions.size(), true);
+  row.said.assign(lines_of(rule).size(), true);
   row.unknown = static_cast<int>(rule.when.size());
   return row;
+}
+
+// As the configuration tells; "".
+Result<std::string> framework_of(const RuleSandbox& sandbox) {
+  auto query = sandbox.prepare("SELECT framework FROM fact_config");
+  if (!query) return query.error();
+  return query->statement.step() ? std::string(query->statement.text(0)) : std::string();
 }
 
 // "{lay.min_gpus}" becomes the value of that evidence; the rule was checked to have it.
@@ -150,7 +169,12 @@ std::string filled(std::string text, const std::vector<EvidenceValue>& evidence)
   return text;
 }
 
-Finding finding_of(const Rule& rule, Row row) {
+bool is_for(const RuleLine& line, const std::string& framework) {
+  const auto& of = line.frameworks;
+  return framework.empty() || of.empty() || std::count(of.begin(), of.end(), framework) > 0;
+}
+
+Finding finding_of(const Rule& rule, Row row, const std::string& framework) {
   Finding f;
   f.rule = rule.id;
   f.title = rule.title;
@@ -168,12 +192,19 @@ Finding finding_of(const Rule& rule, Row row) {
     f.actions.push_back({a.framework, filled(a.set, f.evidence), filled(a.to, f.evidence),
                          filled(a.note, f.evidence)});
   }
-  f.why = filled(rule.why, f.evidence);
+  size_t at = 0;
+  const auto said = [&](const std::vector<RuleLine>& lines) {
+    std::vector<std::string> out;
+    for (const RuleLine& line : lines)
+      if (row.said[at++] && is_for(line, framework)) out.push_back(filled(line.text, f.evidence));
+    return out;
+  };
+  f.why = fmt::format("{}", fmt::join(said(rule.why), " "));
+  f.published = said(rule.published);
+  f.pitfalls = said(rule.pitfalls);
+  f.verify = said(rule.verify);
   f.kind = rule.kind;
   f.safety = rule.safety;
-  f.published = rule.published;
-  f.pitfalls = rule.pitfalls;
-  f.verify = rule.verify;
   f.conflicts = rule.conflicts;
   f.sources = rule.sources;
   return f;
@@ -192,10 +223,12 @@ Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule) {
   }
   if (query->statement.failed())
     return Error{fmt::format("{}: {}", rule.id, sandbox.why_stopped())};
-  if (best) return finding_of(rule, std::move(*best));
+  auto framework = framework_of(sandbox);
+  if (!framework) return Error{fmt::format("{}: {}", rule.id, framework.error().message)};
+  if (best) return finding_of(rule, std::move(*best), *framework);
   auto row = empty_row(sandbox, rule);
   if (!row) return Error{fmt::format("{}: {}", rule.id, row.error().message)};
-  return finding_of(rule, std::move(*row));
+  return finding_of(rule, std::move(*row), *framework);
 }
 
 }  // namespace ws

@@ -24,6 +24,7 @@ const Words kKeys = {"id",      "title",    "wall",      "phase",   "causes", "r
 const Words kWalls = {"memory", "communication", "compute_host"};
 const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
 const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
+const Words kNamed = {"megatron_lm", "megatron_bridge", "pytorch"};
 const Words kBases = {"ceiling", "estimate", "what_if", "published"};
 const Words kKinds = {"error", "silent", "advice"};
 const Words kSafeties = {"speed_only", "memory", "numerics", "semantics"};
@@ -142,6 +143,47 @@ void read_actions(ShapeReader& in, const json& o, Rule& rule) {
     in.problem("/actions", "expected one without `when`, so that there is always something to do");
 }
 
+// Words alone, or with what says for which runs they are.
+RuleLine read_line(ShapeReader& in, const json& v, const std::string& pointer, size_t least) {
+  if (!v.is_object()) return {in.line(v, pointer, least), {}, ""};
+  in.keys(v, pointer, {"text", "frameworks", "when"});
+  RuleLine out{in.text(v, pointer, "text", least), {}, in.text(v, pointer, "when", 0)};
+  const json names = v.value("frameworks", json::array());
+  if (!names.is_array()) {
+    in.problem(pointer + "/frameworks",
+               fmt::format("expected a list, found {}", names.type_name()));
+    return out;
+  }
+  for (const json& name : names) {
+    const std::string s = in.line(name, pointer + "/frameworks", 1);
+    if (std::find(kNamed.begin(), kNamed.end(), s) == kNamed.end())
+      in.problem(pointer + "/frameworks",
+                 fmt::format("expected some of {}, found `{}`", fmt::join(kNamed, " "), shown(s)));
+    out.frameworks.push_back(s);
+  }
+  return out;
+}
+
+std::vector<RuleLine> read_lines(ShapeReader& in, const json& o, const char* key, bool required) {
+  std::vector<RuleLine> out;
+  const json* items = in.list(o, key, required, 0);
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i)
+    out.push_back(read_line(in, (*items)[i], fmt::format("/{}/{}", key, i), 1));
+  return out;
+}
+
+// One text, or sentences in a list.
+void read_why(ShapeReader& in, const json& o, Rule& rule) {
+  constexpr size_t kLeast = 20;
+  const auto it = o.find("why");
+  if (it != o.end() && it->is_array()) {
+    rule.why = read_lines(in, o, "why", true);
+    if (rule.why.empty()) in.problem("/why", "expected a sentence, found an empty list");
+  } else {
+    rule.why = {{in.text(o, "", "why", kLeast), {}, ""}};
+  }
+}
+
 std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o) {
   const std::string base = "/gain/what_if";
   if (!o.is_object()) {
@@ -209,16 +251,16 @@ std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Ru
   rule.evidence = in.texts(o, "evidence", true, 0);
   read_actions(in, o, rule);
   read_gain(in, o, rule);
-  rule.published = in.texts(o, "published", false, 0);
+  rule.published = read_lines(in, o, "published", false);
   rule.safety = in.choice(o, "", "safety", kSafeties, false);
   rule.kind = in.choice(o, "", "kind", kKinds, false);
   read_breaks(in, o, rule);
   rule.after = in.texts(o, "after", false, 0);
   rule.unless = in.texts(o, "unless", false, 0);
   rule.conflicts = in.texts(o, "conflicts", false, 0);
-  rule.why = in.text(o, "", "why", 20);
-  rule.pitfalls = in.texts(o, "pitfalls", true, 0);
-  rule.verify = in.texts(o, "verify", false, 0);
+  read_why(in, o, rule);
+  rule.pitfalls = read_lines(in, o, "pitfalls", true);
+  rule.verify = read_lines(in, o, "verify", false);
   rule.sources = in.texts(o, "sources", true, 1);
   rule.since = in.text(o, "", "since", 1);
   return in.text(o, "", "from", 1);

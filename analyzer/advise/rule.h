@@ -32,6 +32,14 @@ struct RuleAction : Action {
   std::string when;
 };
 
+// Words and for which runs they are said: `frameworks`: for these alone, where the run's is known;
+// `when` as of an action.
+struct RuleLine {
+  std::string text;
+  std::vector<std::string> frameworks;
+  std::string when;
+};
+
 struct GainRule {
   std::string lo_share, hi_share;  // SQL expressions
   std::string basis;
@@ -55,10 +63,11 @@ struct Rule {
   std::vector<std::string> evidence;
   std::vector<RuleAction> actions;
   std::optional<GainRule> gain;
-  std::string why, safety, since;
+  std::string safety, since;
   std::string kind;     // "" or of error silent advice: a framework stops, ignores it, or would run
   bool breaks = false;  // what it finds makes later phases pointless; every kind `error` does
-  std::vector<std::string> published, after, unless, conflicts, pitfalls, verify, sources;
+  std::vector<RuleLine> why, published, pitfalls, verify;
+  std::vector<std::string> after, unless, conflicts, sources;
 };
 
 struct RuleSet {

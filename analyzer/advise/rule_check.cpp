@@ -58,6 +58,13 @@ class ExpressionCheck {
   std::vector<Error>& problems_;
 };
 
+std::vector<std::pair<const std::vector<RuleLine>*, const char*>> lines_of(const Rule& rule) {
+  return {{&rule.why, "why"},
+          {&rule.published, "published"},
+          {&rule.pitfalls, "pitfalls"},
+          {&rule.verify, "verify"}};
+}
+
 // "{expr}" in words to print must be one of the evidence.
 void check_marks(const Rule& rule, const std::string& place, std::vector<Error>& problems) {
   const auto check = [&](const std::string& text, const std::string& where) {
@@ -71,7 +78,8 @@ void check_marks(const Rule& rule, const std::string& place, std::vector<Error>&
                                       place, where, shorten(one_line(to_utf8(mark)), 60))});
     }
   };
-  check(rule.why, "/why");
+  for (const auto& [lines, key] : lines_of(rule))
+    for (const RuleLine& line : *lines) check(line.text, fmt::format("/{}", key));
   for (size_t i = 0; i < rule.actions.size(); ++i) {
     const Action& a = rule.actions[i];
     check(a.set + " " + a.to + " " + a.note, fmt::format("/actions/{}", i));
@@ -104,6 +112,10 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
   for (size_t i = 0; i < rule.actions.size(); ++i)
     if (!rule.actions[i].when.empty())
       expression.run(rule.actions[i].when, fmt::format("{}: /actions/{}/when", place, i));
+  for (const auto& [lines, key] : lines_of(rule))
+    for (size_t i = 0; i < lines->size(); ++i)
+      if (!(*lines)[i].when.empty())
+        expression.run((*lines)[i].when, fmt::format("{}: /{}/{}/when", place, key, i));
   check_marks(rule, place, problems);
   if (!rule.gain) return;
   expression.run(rule.gain->lo_share, place + ": /gain/lo_share");

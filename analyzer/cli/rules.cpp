@@ -40,6 +40,19 @@ void print_value(const char* label, const std::string& value) {
   if (!value.empty()) print_list(label, {value});
 }
 
+// Words, and for which runs they are meant.
+void print_lines(const char* label, const std::vector<RuleLine>& lines) {
+  std::vector<std::string> texts;
+  for (const RuleLine& line : lines) {
+    std::vector<std::string> where = line.frameworks;
+    if (!line.when.empty()) where.push_back(line.when);
+    texts.push_back(where.empty()
+                        ? line.text
+                        : fmt::format("{} [where {}]", line.text, fmt::join(where, ", ")));
+  }
+  print_list(label, texts);
+}
+
 int show(const std::string& id, const std::vector<std::string>& folders) {
   const auto rules = load_catalogue(folders);
   if (!rules) return fail(kBadInput, rules.error());
@@ -69,13 +82,13 @@ int show(const std::string& id, const std::vector<std::string>& folders) {
                 fmt::format("{}: {}{}{}{}", a.framework, a.set, a.to.empty() ? "" : " -> ", a.to,
                             a.note.empty() ? "" : " (" + a.note + ")"));
   }
-  print_value("why", r->why);
+  print_lines("why", r->why);
   print_value("safety", r->safety);
-  print_list("published", r->published);
+  print_lines("published", r->published);
   print_list("after", r->after);
   print_list("conflicts", r->conflicts);
-  print_list("pitfall", r->pitfalls);
-  print_list("verify", r->verify);
+  print_lines("pitfall", r->pitfalls);
+  print_lines("verify", r->verify);
   print_list("source", r->sources);
   print_value("since", r->since);
   return kDone;

@@ -313,8 +313,10 @@ TEST_CASE("texts of rules: whole sentences in why, no line feeds, flags that exi
       "--fp8-recipe blockwise --fp8 ", "--offload-optimizer-states", "--grad-reduce-in-fp32"};
   for (const Rule& rule : catalogue().rules) {
     INFO(rule.id);
-    CHECK(rule.why.back() == '.');
-    CHECK(std::isupper(static_cast<unsigned char>(rule.why.front())) != 0);
+    for (const RuleLine& line : rule.why) {
+      CHECK(line.text.back() == '.');
+      CHECK(std::isupper(static_cast<unsigned char>(line.text.front())) != 0);
+    }
     CHECK(rule.title.back() != '.');
     for (const Action& a : rule.actions) {
       for (const std::string& w : wrong)

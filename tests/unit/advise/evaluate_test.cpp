@@ -158,3 +158,27 @@ TEST_CASE("the connection is the caller's again after the sandbox") {
   CHECK(now == dqs);
   CHECK(facts.db().exec("DELETE FROM fact_run"));
 }
+
+TEST_CASE("words are said for the runs they are meant for, and where that is not known") {
+  json o = test::plain_rule();
+  o["from"] = "fact_config cfg";
+  o["when"] = {"cfg.given = 1"};
+  o["evidence"] = json::array();
+  o.erase("gain");
+  o["why"] = {"Said to all of them.", {{"text", "Of one tensor rank."}, {"when", "cfg.tp = 1"}}};
+  o["pitfalls"] = {"for all",
+                   {{"text", "of a flag"}, {"frameworks", {"megatron_lm", "megatron_bridge"}}}};
+  o["published"] = {
+      {{"text", "of small groups"}, {"when", "cfg.ep <= 8"}, {"frameworks", {"pytorch"}}}};
+  o["verify"] = {{{"text", "of groups"}, {"when", "cfg.tp > 1"}}};
+  const Finding bare = judge(o, R"({"fact_config": {"given": 1}})");
+  CHECK(bare.why == "Said to all of them. Of one tensor rank.");
+  CHECK(bare.pitfalls == std::vector<std::string>{"for all", "of a flag"});
+  CHECK(bare.published == std::vector<std::string>{"of small groups"});
+  const Finding f =
+      judge(o, R"({"fact_config": {"given": 1, "framework": "pytorch", "tp": 2, "ep": 16}})");
+  CHECK(f.why == "Said to all of them.");
+  CHECK(f.pitfalls == std::vector<std::string>{"for all"});
+  CHECK(f.published.empty());
+  CHECK(f.verify == std::vector<std::string>{"of groups"});
+}

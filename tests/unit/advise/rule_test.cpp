@@ -98,6 +98,23 @@ TEST_CASE("a fault of shape is told with its JSON pointer") {
        "/why: expected one printable line"},
       {"too many clauses", [](json& o) { o["when"] = std::vector<std::string>(41, "1"); },
        "/when: expected 1 to 40"},
+      {"a line with a key nobody knows",
+       [](json& o) {
+         o["pitfalls"][0] = {{"text", "a"}, {"if", "1"}};
+       },
+       "/pitfalls/0: expected one of text frameworks when"},
+      {"a line without words",
+       [](json& o) {
+         o["verify"] = {{{"when", "1"}}};
+       },
+       "/verify/0: expected the key `text`"},
+      {"a line for a framework nobody knows",
+       [](json& o) {
+         o["published"] = {{{"text", "a"}, {"frameworks", {"jax"}}}};
+       },
+       "/published/0/frameworks: expected some of megatron_lm"},
+      {"no sentence in why", [](json& o) { o["why"] = json::array(); },
+       "/why: expected a sentence"},
       {"no from", [](json& o) { o.erase("from"); }, "/: expected the key `from`"}};
   for (const Bend& b : bends) {
     INFO(b.name);
@@ -124,6 +141,11 @@ TEST_CASE("a fault of SQL is told with its clause and character") {
          o.erase("gain");
        },
        "/when/0: ambiguous column name: gpu"},
+      {"a line that asks for no column",
+       [](json& o) {
+         o["pitfalls"][0] = {{"text", "a"}, {"when", "mem.colour = 1"}};
+       },
+       "/pitfalls/0/when: no such column: mem.colour"},
       {"misspelt literal", [](json& o) { o["when"][0] = "1 = 1 AND run.cause = 'alocator'"; },
        "/when/0: expected a value that fact_run.cause can hold, found 'alocator' (at character 22"},
       {"misspelt literal on the left", [](json& o) { o["when"][0] = "'alocator' = run.cause"; },
