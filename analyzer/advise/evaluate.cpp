@@ -133,20 +133,47 @@ Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>&
   return row;
 }
 
-// No row: every clause is unknown, and the tables that are empty are what is missing.
+// Whether a clause fails whatever the tables without a row might have held.
+Result<bool> fails_anyway(const RuleSandbox& sandbox, const Clause& clause,
+                          const std::vector<TableRef>& filled) {
+  const auto has_rows = [&](const TableColumn& read) {
+    return std::any_of(filled.begin(), filled.end(),
+                       [&](const TableRef& t) { return t.table == read.table; });
+  };
+  if (clause.reads.empty() || !std::all_of(clause.reads.begin(), clause.reads.end(), has_rows))
+    return false;
+  auto query = sandbox.prepare(select_sql({clause.sql}, filled));
+  if (!query) return query.error();
+  while (query->statement.step())
+    if (query->statement.is_null(0) || query->statement.real(0) != 0) return false;
+  return true;
+}
+
+// A table has no row: clauses are unknown, and the tables that are empty are what is missing; but
+// those that read other tables alone may fail all the same.
 Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   Row row;
   std::vector<std::string> empty;
+  std::vector<TableRef> with_rows;
   for (const TableRef& t : rule.from) {
     auto query = sandbox.prepare(select_sql({"1"}, {t}) + " LIMIT 1");
     if (!query) return query.error();
-    if (!query->statement.step()) empty.push_back(t.table);
+    if (query->statement.step()) {
+      with_rows.push_back(t);
+    } else {
+      empty.push_back(t.table);
+    }
   }
-  for (const Clause& c : rule.when) row.clauses.push_back({c.sql, std::nullopt, empty});
+  for (const Clause& c : rule.when) {
+    auto fails = fails_anyway(sandbox, c, with_rows);
+    if (!fails) return fails.error();
+    row.clauses.push_back({c.sql, std::nullopt, empty});
+    if (*fails) row.clauses.back() = {c.sql, false, {}};
+    (*fails ? row.failed : row.unknown) += 1;
+  }
   for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
   row.offered.assign(rule.actions.size(), true);
   row.said.assign(lines_of(rule).size(), true);
-  row.unknown = static_cast<int>(rule.when.size());
   return row;
 }
 

@@ -204,9 +204,10 @@ std::string recompute(const View& v) {
 std::string offload(const View& v) {
   const TimeNs copies = v.p[Leaf::copy_offload];
   const TimeNs idle = v.device.memory.offload_idle_ns;
-  if (idle == 0)
-    return fmt::format("copies of offloaded state are exposed for {} ({})", duration(copies),
-                       v.share(copies));
+  if (20 * idle < copies + idle)  // no CPU work worth naming: activations, or state moved alone
+    return fmt::format("copies of offloaded state are exposed for {} ({}; {} per step)",
+                       duration(copies), v.share(copies),
+                       byte_count(v.device.memory.offload_bytes));
   return fmt::format(
       "copy down, CPU work and copy up are one chain of {} a step ({}): {} of exposed copies "
       "({} per step), and {} with the GPU idle while the CPU works",

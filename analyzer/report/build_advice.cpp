@@ -48,11 +48,42 @@ std::string because_words(const Finding& f) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// What a re-simulated change does, as "what ... save" asks for it.
+std::string change_words(const std::string& id) {
+  static const std::map<std::string, std::string> kChanges = {
+      {"ep_zero", "costless expert exchanges"},   {"tp_zero", "costless TP transfers"},
+      {"dp_zero", "costless DP transfers"},       {"pp_zero", "costless pipeline transfers"},
+      {"cp_zero", "costless CP transfers"},       {"dp_overlapped", "hidden DP collectives"},
+      {"launch_zero", "costless launches"},       {"sync_zero", "avoided host waits"},
+      {"dataload_zero", "batches in time"},       {"alloc_zero", "costless allocator calls"},
+      {"gc_zero", "collections without a pause"}, {"recompute_zero", "kept activations"},
+      {"offload_zero", "free offload copies"},    {"copy_zero", "free copies"},
+      {"straggler_fixed", "equally fast ranks"},  {"experts_balanced", "balanced experts"}};
+  const auto it = kChanges.find(id);
+  if (it != kChanges.end()) return it->second;
+  std::string words = id;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::string part_words(double part) {
+  static constexpr std::pair<double, std::string_view> kParts[] = {
+      {1, "all"},       {0.5, "half"},    {0.33, "a third"},     {0.25, "a quarter"},
+      {0.2, "a fifth"}, {0.1, "a tenth"}, {0.05, "a twentieth"}, {0, "nothing"}};
+  for (const auto& [value, words] : kParts)
+    if (part == value) return std::string(words);
+  return fmt::format("{:.0f} %", 100 * part);
+}
+
 // Where the gain comes from: a row of the table of changes, all of it or a part.
 std::string what_if_words(const Finding::FromWhatIf& from) {
-  const std::string part = from.lo < 1 || from.hi < 1
-                               ? fmt::format(", {:g} to {:g} of {}", from.lo, from.hi, from.id)
-                               : "";
+  std::string part;
+  if (from.lo > 0 && (from.lo < 1 || from.hi < 1)) {
+    part = fmt::format(", {} to {} of what {} save", part_words(from.lo), part_words(from.hi),
+                       change_words(from.id));
+  } else if (from.hi < 1) {
+    part = fmt::format(", {} of what {} save", part_words(from.hi), change_words(from.id));
+  }
   return part + (from.id == "bubble_halved" ? ", by formula" : ", re-simulated");
 }
 
@@ -174,7 +205,7 @@ std::optional<std::string> not_offered_words(const Finding& f, const Report& rep
   }
   if (most == nullptr || *most->number > kNextToNothing || can_not_apply(*most, f, report))
     return std::nullopt;
-  return fmt::format("{} ({})", f.title, fact_words(*most, f));
+  return fmt::format("if {} ({})", f.title, fact_words(*most, f));
 }
 
 // What stands in the brackets, to name each reason once.
@@ -196,13 +227,15 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
     }
   }
   std::map<std::string, std::string> title_of;  // rules that fire and stand earlier
+  std::map<std::string, size_t> number_of;      // as the reports count them
   for (ReportFinding& f : report.findings) {
     if (f.finding.status != FindingStatus::fires) break;
     for (const std::string& other : f.finding.conflicts) {
       if (const auto it = title_of.find(other); it != title_of.end())
-        f.instead_of.push_back(it->second);
+        f.instead_of.push_back(fmt::format("{} ({})", number_of[other], it->second));
     }
     title_of.emplace(f.finding.rule, f.finding.title);
+    number_of.emplace(f.finding.rule, number_of.size() + 1);
   }
   for (ReportFinding& f : report.findings) {
     const auto it = title_of.find(f.finding.held_back_by);

@@ -23,6 +23,9 @@ struct Words {
 
 constexpr Words kWords[] = {
     {"exposed_share", "exposed {} communication", Unit::share},
+    {"4 * cfg.pp", ""},  // stand in the words of their rule
+    {"4 * cfg.pp * lay.samples_per_pass", ""},
+    {"round(col.bus_gbps)", "bus GB/s"},
     {"transfer_share", "of it {} transfer", Unit::share},
     {"wait_share", "of it {} waiting", Unit::share},
     {"unsplit_share", "of it {} waiting or transfer", Unit::share},
@@ -252,8 +255,8 @@ std::optional<bool> visible_share(const EvidenceValue& e) {
 std::string fact_words(const EvidenceValue& e, const Finding& f) {
   const std::string_view column = column_of(e.expression);
   const Words* words = words_of(e.expression);
-  if (column.empty()) return fmt::format("{} = {}", e.expression, e.value);
   if (words != nullptr && words->words.empty()) return "";
+  if (column.empty() && words == nullptr) return fmt::format("{} = {}", e.expression, e.value);
   const std::string value = shown(e, unit_of(column, words));
   if (value.empty() || (e.value == "unknown" && !e.number)) return "";
   if (column == "main_op") return "mostly " + spaced(value);

@@ -210,7 +210,7 @@ struct ReportFinding {
   std::vector<std::string> missing_facts;  // of an unknown one: "fact_config.ep"
   std::string because;                     // evidence in words: "exposed share 45.1 %"
   std::string gain;                        // "at most 47 %", "" when nothing is promised
-  std::vector<std::string> instead_of;     // titles of earlier findings it excludes
+  std::vector<std::string> instead_of;     // number and title of earlier findings it excludes
   std::string after;                       // title of the finding that holds it back
   // One line per framework: "Megatron-LM", "--flag value"; notes apart.
   struct Line {

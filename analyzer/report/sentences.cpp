@@ -279,7 +279,7 @@ std::string order_caption(const Report& report) {
   size_t same = 1;
   while (same < shown.size() &&
          std::count(shown[same]->instead_of.begin(), shown[same]->instead_of.end(),
-                    shown[0]->finding.title) > 0)
+                    "1 (" + shown[0]->finding.title + ")") > 0)
     ++same;
   if (same == 1) return "order matters: 1 before 2";
   std::string which = "1";

@@ -117,7 +117,9 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
                   std::ostream& out) {
   const std::string first = fmt::format("  {}  ", number);
   std::string tail = "phase: " + f.finding.phase;
-  if (!f.gain.empty()) tail = "gain " + f.gain + "   " + tail;
+  const std::string with_gain = "gain " + f.gain + "   " + tail;
+  const bool gain_in_tail = !f.gain.empty() && with_gain.size() <= kReportColumns;
+  if (gain_in_tail) tail = with_gain;
   const auto lines = wrap(escape_text(f.finding.title), kReportColumns - first.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string line = (i == 0 ? first : std::string(first.size(), ' ')) + paint.bold(lines[i]);
@@ -129,6 +131,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
     }
     out << line << "\n";
   }
+  if (!gain_in_tail) print_labelled("gain", f.gain, out);
   print_labelled("after", f.after, out);
   for (const std::string& other : f.instead_of) print_labelled("instead of", other, out);
   std::string previous;

@@ -45,7 +45,7 @@ def refused(words, note, beside, c):
         return re.search(pattern, words) is not None
 
     overlap, graphs = has("overlap-moe-expert-parallel-comm"), has("cuda-graph-impl.* \"?transformer-engine")
-    yield "expert overlap under full recompute", overlap and c.get("recompute_granularity") == "full" and "only with" not in note
+    yield "expert overlap under full recompute", overlap and c.get("recompute_granularity") == "full" and "without them" not in note
     yield "expert overlap beside recompute of moe", overlap and "moe" in modules and "only with" not in note
     yield "expert overlap beside that of shared experts", overlap and c.get("moe_shared_expert_overlap") and "shared" not in note
     yield "shared-expert overlap beside expert overlap", has("moe-shared-expert-overlap( true|$)") and c.get("overlap_moe_expert_parallel_comm")

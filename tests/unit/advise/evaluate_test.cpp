@@ -182,3 +182,10 @@ TEST_CASE("words are said for the runs they are meant for, and where that is not
   CHECK(f.published.empty());
   CHECK(f.verify == std::vector<std::string>{"of groups"});
 }
+
+TEST_CASE("an empty table leaves nothing open where another one decides") {
+  const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "launch_bound"}})");
+  CHECK(f.status == FindingStatus::no);
+  CHECK(f.clauses[0].holds == false);
+  CHECK(!f.clauses[1].holds);
+}

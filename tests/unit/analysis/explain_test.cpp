@@ -127,6 +127,13 @@ const std::vector<Row>& rows() {
          d.memory.offload_bytes = 800'000'000;
        },
        {"copy down, CPU work and copy up are one chain of 63.0 ms", "762.9 MiB", "GPU idle"}},
+      {"offload copies with next to no CPU work between them",
+       {{Leaf::gemm, 30'000'000}, {Leaf::copy_offload, 18'000'000}, {Leaf::idle_sync, 100'000}},
+       [](DeviceAnalysis& d) {
+         d.memory.offload_idle_ns = 100'000;
+         d.memory.offload_bytes = 800'000'000;
+       },
+       {"copies of offloaded state are exposed for 18.0 ms", "762.9 MiB"}},
       {"exposed all-to-all",
        {{Leaf::gemm, 10'000'000}, {Leaf::comm_ep_transfer, 8'000'000}},
        [](DeviceAnalysis& d) {

@@ -160,11 +160,11 @@ TEST_CASE("findings in words") {
   CHECK(first.actions[1].text == "cfg.model.moe_token_dispatcher_type = \"flex\"");
   CHECK(first.actions[1].note == "needs EP > 1");
   CHECK(first.instead_of.empty());
-  CHECK(report.findings[1].instead_of == std::vector<std::string>{"Try the flex dispatcher"});
+  CHECK(report.findings[1].instead_of == std::vector<std::string>{"1 (Try the flex dispatcher)"});
   CHECK(report.findings[2].missing_facts ==
         std::vector<std::string>{"fact_config.overlap_grad_reduce"});
   CHECK(report.not_offered ==
-        std::vector<std::string>{"Overlap TP collectives (exposed TP communication 0.4 %)"});
+        std::vector<std::string>{"if Overlap TP collectives (exposed TP communication 0.4 %)"});
 }
 
 TEST_CASE("what re-simulation says is worth much is not called next to nothing") {
@@ -187,7 +187,7 @@ TEST_CASE("what the run has no such group for is not even told") {
   const FactDb with_tp = exchange_facts();
   exec(with_tp, "UPDATE fact_collective SET kind = 'tp'");
   CHECK(build(with_tp, findings).not_offered ==
-        std::vector<std::string>{"Overlap TP collectives (exposed TP communication 0.0 %)"});
+        std::vector<std::string>{"if Overlap TP collectives (exposed TP communication 0.0 %)"});
 }
 
 TEST_CASE("evidence names what its alias stands for and leaves out what says nothing") {
@@ -289,7 +289,17 @@ TEST_CASE("a gain says which change it is of, and how much of it") {
     return build(exchange_facts(), {f}).findings[0].gain;
   };
   CHECK(gain({"ep_zero", 1, 1}) == "10.0 to 45.0 %, re-simulated");
-  CHECK(gain({"ep_zero", 0.25, 1}) == "10.0 to 45.0 %, 0.25 to 1 of ep_zero, re-simulated");
+  CHECK(gain({"ep_zero", 0.25, 1}) ==
+        "10.0 to 45.0 %, a quarter to all of what costless expert exchanges save, re-simulated");
+  CHECK(gain({"launch_zero", 0.33, 0.5}) ==
+        "10.0 to 45.0 %, a third to half of what costless launches save, re-simulated");
+  CHECK(gain({"copy_zero", 0.3, 1}) ==
+        "10.0 to 45.0 %, 30 % to all of what free copies save, re-simulated");
+  f.gain_lo_share = 0;
+  CHECK(gain({"ep_zero", 0, 1}) == "at most 45.0 %, re-simulated");
+  CHECK(gain({"offload_zero", 0, 0.5}) ==
+        "at most 45.0 %, half of what free offload copies save, re-simulated");
+  f.gain_lo_share = 0.1;
   CHECK(gain({"bubble_halved", 1, 1}) == "10.0 to 45.0 %, by formula");
 }
 

@@ -63,5 +63,5 @@ TEST_CASE("actions are lists with the exact setting as code") {
         std::string::npos);
   CHECK(text.find("1. **Try the flex dispatcher** (gain at most 45.0 %; phase: retune)") !=
         std::string::npos);
-  CHECK(text.find("instead of: Try the flex dispatcher") != std::string::npos);
+  CHECK(text.find("instead of: 1 (Try the flex dispatcher)") != std::string::npos);
 }

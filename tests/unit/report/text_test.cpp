@@ -311,3 +311,13 @@ TEST_CASE("missing facts have words, a table without a column too") {
     CHECK(!facts_words({c.table + "." + c.column}).empty());
   }
 }
+
+TEST_CASE("a gain that does not fit beside the phase has a line of its own") {
+  std::vector<Finding> findings = exchange_findings();
+  findings[0].gain_basis = "what_if";
+  findings[0].from_what_if =
+      Finding::FromWhatIf{"a_change_whose_name_has_many_words_and_goes_on", 0.33, 0.5};
+  const std::string text = text_of(exchange_facts(), findings);
+  CHECK(has(text, "     gain             "));
+  for (const std::string& line : lines_of(text)) CHECK(width_of(line) <= kReportColumns);
+}
