@@ -130,6 +130,13 @@ void explain_profiler(const std::vector<RankAnalysis>& ranks, const RunMeans& me
   }
 }
 
+// The same rule as in `not_enough`, for those that passed it.
+void explain_few_steps(const RunEvidence& evidence, RunVerdict& verdict) {
+  if (evidence.steady_steps < 2 || evidence.steady_steps >= kEnoughSteps) return;
+  verdict.why.push_back(
+      fmt::format("only {} steps count: {}", evidence.steady_steps, rule_for_few_steps()));
+}
+
 void explain_faint_losses(const RunMeans& means, RunVerdict& verdict) {
   LossGroup largest = LossGroup::memory;
   for (size_t g = 1; g < kLossGroupCount; ++g)
@@ -177,6 +184,7 @@ void explain(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
   explain_hidden(ranks, means, verdict);
   explain_run_ahead(ranks, means, verdict);
   explain_profiler(ranks, means, verdict);
+  explain_few_steps(evidence, verdict);
 }
 
 void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
@@ -203,7 +211,7 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
         "memory events and offload or recompute ranges: torch.profiler with profile_memory=True, "
         "or NVTX ranges around offload");
   }
-  if (unsplit > 0) verdict.missing.push_back(how_to_record_peers());
+  if (unsplit > 0 && ranks_missing(ranks, 0)) verdict.missing.push_back(how_to_record_peers());
 }
 
 }  // namespace ws

@@ -149,7 +149,11 @@ void gather_notes(int64_t recorded, RunAnalysis& run) {
   if (world > recorded)
     run.notes.add(NoteCode::peers_missing, {}, world - recorded,
                   fmt::format("{} of {} ranks", recorded, world));
-  if (unsplit > 0) run.notes.add(NoteCode::unsplit_collectives, {}, unsplit);
+  if (unsplit > 0) {
+    const bool missing = ranks_missing(run.ranks, recorded);
+    run.notes.add(missing ? NoteCode::unsplit_collectives : NoteCode::unmatched_collectives, {},
+                  unsplit);
+  }
   note_matching(run.across, run.notes);
 }
 

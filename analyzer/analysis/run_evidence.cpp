@@ -62,12 +62,13 @@ bool keeps_falling(const std::vector<TimeNs>& times, TimeNs median) {
   return true;
 }
 
-// Below five steps the times must agree; a run that still gets faster is warming up.
+// Below kEnoughSteps the times must agree; a run that still gets faster is warming up.
 std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
   for (const RankAnalysis& rank : ranks) {
     for (const DeviceAnalysis& device : rank.devices) {
       const std::vector<TimeNs> times = steady_times(device);
-      if (times.size() < 2 || times.size() >= 5) continue;
+      const auto count = static_cast<int64_t>(times.size());
+      if (count < 2 || count >= kEnoughSteps) continue;
       std::vector<TimeNs> sorted = times;
       const TimeNs median = quantile(sorted, 1, 2);
       const auto [lo, hi] = std::minmax_element(times.begin(), times.end());
@@ -76,13 +77,30 @@ std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
       const bool falling = times.size() >= 3 && keeps_falling(times, median);
       return NotEnough{
           falling ? Cause::only_warmup : Cause::too_few_steps,
-          fmt::format("only {} steps to compare, and their times differ from {} to {}{}",
-                      times.size(), duration(*lo), duration(*hi),
-                      falling ? ": the run still gets faster, this is warm-up" : ""),
+          fmt::format(
+              "only {} steps to compare, and their times differ from {} to {}: {}", count,
+              duration(*lo), duration(*hi),
+              falling ? "the run still gets faster, this is warm-up" : rule_for_few_steps()),
           how_to_record_steps()};
     }
   }
   return std::nullopt;
+}
+
+// Of several complete steps all but one were left out of the means.
+std::optional<NotEnough> one_counts(const std::vector<RankAnalysis>& ranks,
+                                    const RunEvidence& evidence) {
+  size_t most = 0;
+  for (const RankAnalysis& rank : ranks)
+    for (const DeviceAnalysis& device : rank.devices)
+      most = std::max(most, steady_times(device).size());
+  if (most > 1) return std::nullopt;
+  return NotEnough{
+      Cause::too_few_steps,
+      fmt::format("only {} of {} complete steps counts, the others are left out as start-up or "
+                  "interrupted: nothing tells whether it is like the others",
+                  most == 1 ? "one" : "none", evidence.complete_steps),
+      how_to_record_steps()};
 }
 
 struct StartUp {
@@ -179,6 +197,15 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
                      how_to_record_host()};
   }
   return std::nullopt;
+}
+
+std::string rule_for_few_steps() {
+  return "fewer than five give a verdict where their times lie within 10 % of each other, of "
+         "medium confidence at most";
+}
+
+bool ranks_missing(const std::vector<RankAnalysis>& ranks, int64_t recorded) {
+  return job_size(ranks) > std::max(recorded, participants(ranks));
 }
 
 RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means) {
@@ -286,6 +313,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
                                  start.loading_steps, start.steps),
                      how_to_record_steps()};
   }
+  if (auto out = one_counts(ranks, evidence)) return out;
   if (auto out = unsteady(ranks)) return out;
   if (auto out = lost_records(ranks)) return out;
   return opaque(means, "step", false);
@@ -293,7 +321,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
 
 Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants) {
   int level = 2;
-  level -= evidence.steady_steps < 5 ? 1 : 0;
+  level -= evidence.steady_steps < kEnoughSteps ? 1 : 0;
   level -= evidence.linked_share < 0.98 ? 1 : 0;
   level -= evidence.unknown_share >= 0.02 ? 1 : 0;
   level -= evidence.spread_share >= 0.05 ? 1 : 0;

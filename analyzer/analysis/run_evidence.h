@@ -10,6 +10,10 @@
 
 namespace ws {
 
+// Steps that are always enough; two or more below that are where their times agree.
+inline constexpr int64_t kEnoughSteps = 5;
+std::string rule_for_few_steps();
+
 struct RunEvidence {
   int64_t complete_steps = 0;                    // of the device with most
   int64_t steady_steps = 0;                      // of the device with fewest
@@ -25,6 +29,9 @@ struct RunEvidence {
   bool some_chosen = false;  // others are in the input and were left out
 };
 RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& means);
+
+// More ranks belong to the job than the input has; recorded: usable ranks of it, chosen or not.
+bool ranks_missing(const std::vector<RankAnalysis>& ranks, int64_t recorded);
 
 struct NotEnough {
   Cause cause = Cause::unknown;

@@ -44,7 +44,11 @@ class Merger {
     out_.row = asked;
   }
 
-  ConfigMerge run() {
+  ConfigMerge run(const std::optional<Contradiction>& unfit) {
+    if (unfit) {
+      out_.contradictions.push_back(*unfit);
+      out_.other_run = out_.unfit = true;
+    }
     for (const auto& [key, value] : seen_) {
       if (key == "precision" || key == "cuda_graphs" || key.rfind("moe_", 0) == 0) continue;
       take(key, value);
@@ -133,8 +137,25 @@ std::string Contradiction::sentence() const {
 }
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
-                         const std::set<std::string>& defaults) {
-  return Merger(asked, recorded, defaults).run();
+                         const std::set<std::string>& defaults,
+                         const std::optional<Contradiction>& unfit) {
+  return Merger(asked, recorded, defaults).run(unfit);
+}
+
+std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world) {
+  const int64_t gpus = layout.gpus.value_or(world);
+  if (gpus <= 0) return std::nullopt;
+  const auto told = [&](const char* sizes, int64_t product) {
+    return gpus == world
+               ? Contradiction{sizes, fmt::format("{}", product), fmt::format("{} GPUs", world)}
+               : Contradiction{sizes, fmt::format("{} for {} GPUs", product, gpus),
+                               "a job that started"};
+  };
+  if (layout.attention_known && gpus % layout.attention_product != 0)
+    return told("TP x CP x PP", layout.attention_product);
+  if (layout.experts && layout.expert_known && gpus % layout.expert_product != 0)
+    return told("ETP x EP x PP", layout.expert_product);
+  return std::nullopt;
 }
 
 }  // namespace ws

@@ -1,10 +1,12 @@
 #pragma once
 // What was asked for and what was recorded, as one row. The recording wins: advice is for what
 // really ran. Where they contradict each other the row says what was asked, and so does a note.
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "config/layout.h"
 #include "facts/config_facts.h"
 
 namespace ws {
@@ -21,13 +23,20 @@ struct ConfigMerge {
   // Sizes of the parallel groups are among them: it is the file of another run, and the row has
   // nothing of it.
   bool other_run = false;
+  // The file's own sizes make no grid of the job's GPUs: that is told with its arithmetic.
+  bool unfit = false;
   // Another number of GPUs: settings may be this run's, rates of the whole job are not.
   bool other_scale = false;
 };
 
 // defaults: keys that the file does not name. A script may be half of a command, so they make no
-// other run.
+// other run. unfit: see layout_against_gpus.
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
-                         const std::set<std::string>& defaults = {});
+                         const std::set<std::string>& defaults = {},
+                         const std::optional<Contradiction>& unfit = std::nullopt);
+
+// Sizes of the file that do not divide its GPUs or, where it names none, those of the job that ran;
+// world: its ranks, 0: not known. A file for more GPUs than ran is told by other_scale.
+std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world);
 
 }  // namespace ws

@@ -39,7 +39,10 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     std::set<std::string> defaults;
     for (const ConfigEntry& e : options.config->entries)
       if (e.place.rfind("default", 0) == 0) defaults.insert(e.key);
-    in.merge = merge_config(asked, recorded, defaults);
+    int64_t world = 0;
+    for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
+    in.merge = merge_config(asked, recorded, defaults,
+                            layout_against_gpus(layout_of(*options.config), world));
   }
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,
                      write_kernels, write_collectives, write_idle, write_host, write_memory,

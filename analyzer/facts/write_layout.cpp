@@ -80,6 +80,20 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   return out;
 }
 
+// Of another run's file: nothing, or that and why its sizes make no grid.
+FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout) {
+  FactRowValues out;
+  const auto ends = [](std::string_view key, std::string_view part) {
+    return key.size() >= part.size() && key.substr(key.size() - part.size()) == part;
+  };
+  for (const auto& [key, value] : layout) {
+    const bool grid = key == "experts" || key == "attention_fits" || key == "expert_fits" ||
+                      ends(key, "_arithmetic") || ends(key, "_nearest");
+    if (merge.unfit && grid) out[key] = value;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<void> write_layout(const Database& db, const FactInput& in) {
@@ -91,7 +105,8 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
   const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
   const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
   const bool other_run = in.merge && in.merge->other_run;
-  FactRowValues layout = other_run ? FactRowValues{} : layout_row(*in.options.config, study);
+  FactRowValues layout = layout_row(*in.options.config, study);
+  if (other_run) layout = of_other_run(*in.merge, layout);
   layout["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");

@@ -126,6 +126,11 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "collectives are not split into waiting and transfer: their other members are not in the "
      "recordings or could not be matched",
      "record the same steps on all ranks of the communicator"},
+    {"unmatched_collectives", kInfo,
+     "collectives are not split into waiting and transfer: all ranks are recorded, but no record "
+     "of "
+     "theirs is the other side of these",
+     ""},
     {"inconsistent_collectives", kWarn,
      "collectives that should be one name different operations on different ranks and were not "
      "split",

@@ -74,6 +74,7 @@ enum class NoteCode : uint8_t {
   outlier_step,
   profiler_overhead,
   unsplit_collectives,
+  unmatched_collectives,
   inconsistent_collectives,
   incomplete_collectives,
   clock_drift,

@@ -85,10 +85,10 @@ Table what_if_table(const Report& report, bool all) {
       "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
       r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));
   if (const double unsplit = unsplit_share(report); unsplit >= 0.001) {
-    t.remarks.push_back(fmt::format(
-        "communication whose peers were not recorded takes {} of the step: the least takes it for "
-        "waiting, which stays, the most for transfer",
-        percent_text(unsplit)));
+    t.remarks.push_back(
+        fmt::format("communication without a matched record of its peers takes {} of the step: the "
+                    "least takes it for waiting, which stays, the most for transfer",
+                    percent_text(unsplit)));
   }
   if (r.why_no_prices)
     t.remarks.push_back(

@@ -125,6 +125,8 @@ def check_in_use(scratch, faults):
     for story in sorted(os.listdir(SAMPLES)):
         inputs = sorted(glob.glob(os.path.join(SAMPLES, story, "*.json.gz")))
         report = analyze(inputs, path)[0] if inputs else {"findings": []}
+        if any(f["status"] == "fires" and f["rule"] == "configuration/another_run" for f in report["findings"]):
+            continue  # EP 4 on fewer GPUs: what the file has in use is not this run's
         for finding in report["findings"]:
             if finding["status"] != "fires" or finding["rule"].startswith("configuration/"):
                 continue

@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 10
 # Notes that describe the run rather than a defect of the file.
 EVERYDAY = {"rank_unknown", "rank_from_file_name", "rank_from_environment", "constants_default", "first_step_left_out",
-            "unsplit_collectives", "what_if_not_available", "kinds_guessed", "kinds_unknown", "unclassified_kernels", "peers_missing",
+            "unsplit_collectives", "unmatched_collectives", "what_if_not_available", "kinds_guessed", "kinds_unknown", "unclassified_kernels", "peers_missing",
             "selection", "no_host_ranges", "recompute_estimated", "missing_payload_json"}
 
 

@@ -137,6 +137,16 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertIn("no multiple of ETP x EP x PP (4 GPUs / (ETP 2 x EP 4 x PP 1 = 8) = 0.5)", fired[0]["why"])
         self.assertIn("The nearest that add up: 8 GPUs; TP 1 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1).", fired[0]["why"])
         self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], [])
+        # Sizes that make no grid of the GPUs recorded: nothing of such a file fires or is rated either.
+        for sizes, told in (({"tp": 8, "ep": 4}, "TP x CP x PP 8 against 4 GPUs"), ({"pp": 3, "gpus": 4}, "TP x CP x PP 3 against 4 GPUs"),
+                            ({"ep": 4, "etp": 3, "gpus": 8}, "ETP x EP x PP 12 for 8 GPUs against a job that started")):
+            unfit = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "moe_router_dtype": "bf16", "fp8_format": "hybrid", "manual_gc": True,
+                                                        "cuda_graph_impl": "transformer_engine", "overlap_grad_reduce": False, "num_workers": 0,
+                                                        "seq_len": 1024, "micro_batch": 1, "global_batch": 16, **sizes})
+            self.assertIn(told, [f for f in unfit["findings"] if f["status"] == "fires"][0]["evidence"]["cfg.contradicted"])
+            self.assertEqual([r for r in rules(unfit) if r.startswith("configuration/")], ["configuration/another_run"])
+            self.assertNotIn("throughput", unfit["run"])
+            self.assertEqual(set(unfit["run"].get("config", {})) & {"fp8_format", "num_workers", "global_batch", "manual_gc"}, set())
         shape = {"framework": "megatron_lm", "num_layers": 2, "hidden_size": 512, "ffn_hidden_size": 1024, "attention_heads": 8, "vocab_size": 1000,
                  "seq_len": 1024, "micro_batch": 1, "global_batch": 16, "bf16": True}
         self.assertIn("throughput", self.analyze("exposed_all_to_all", dict(shape, ep=4, gpus=4))["run"])

@@ -154,8 +154,21 @@ TEST_CASE("notes of the run: missing peers, unsplit collectives, formats") {
   REQUIRE(run);
   CHECK(run->notes.count(NoteCode::peers_missing) == 2);
   CHECK(run->notes.count(NoteCode::unsplit_collectives) == 6);
+  CHECK(run->notes.count(NoteCode::unmatched_collectives) == 0);
   CHECK(run->notes.count(NoteCode::mixed_formats) == 2);
   CHECK_FALSE(run->verdict.single_rank_of_job);
+}
+
+TEST_CASE("all ranks are there: nobody is asked to record them") {
+  std::vector<RankAnalysis> all;
+  for (int rank = 0; rank < 4; ++rank) all.push_back(stated(fmt::format("r{}", rank), rank, 4));
+  all[0].devices[0].collectives.push_back(made::collective(CommKind::pp, CollectiveOp::recv, 600));
+  const auto run = combine_ranks(all, {});
+  REQUIRE(run);
+  CHECK(run->notes.count(NoteCode::unmatched_collectives) == 6);
+  CHECK(run->notes.count(NoteCode::unsplit_collectives) == 0);
+  CHECK(run->notes.count(NoteCode::peers_missing) == 0);
+  CHECK(info_of(NoteCode::unmatched_collectives).advice.empty());
 }
 
 TEST_CASE("a note on a step names its ranks, once where they say the same") {

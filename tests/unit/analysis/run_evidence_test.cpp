@@ -72,6 +72,7 @@ std::vector<Row> rows() {
   out.push_back({"two steps that differ",
                  with(busy(2), [](DeviceAnalysis& d) { stretch(d, 2, 300'000); }),
                  Cause::too_few_steps});
+  out.push_back({"two steps of which one counts", busy(1), Cause::too_few_steps});
   out.push_back({"four steps that still fall",
                  with(busy(4),
                       [](DeviceAnalysis& d) {
@@ -142,6 +143,19 @@ TEST_CASE("too little to judge") {
     REQUIRE_FALSE(v.missing.empty());
     CHECK(v.missing[0].size() > 20);
   }
+}
+
+TEST_CASE("one rule for few steps, in the same words whether they are enough or not") {
+  const auto said = [](const RankAnalysis& rank) {
+    std::string out;
+    for (const std::string& why : made::verdict(rank).why) out += why + "\n";
+    return out;
+  };
+  const RankAnalysis differ = with(busy(4), [](DeviceAnalysis& d) { stretch(d, 2, 300'000); });
+  CHECK(said(differ).find(rule_for_few_steps()) != std::string::npos);
+  CHECK(said(busy(4)).find("only 4 steps count: " + rule_for_few_steps()) != std::string::npos);
+  CHECK(made::verdict(busy(4)).confidence < Confidence::high);
+  CHECK(said(busy(5)).find(rule_for_few_steps()) == std::string::npos);
 }
 
 TEST_CASE("a job is parallel by its world size, its groups or its collectives") {

@@ -190,6 +190,33 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
   }
 }
 
+TEST_CASE("merge: sizes that make no grid of the GPUs that ran are another run's") {
+  Layout layout;
+  layout.attention_product = 8;
+  CHECK_FALSE(layout_against_gpus(layout, 8));
+  CHECK_FALSE(layout_against_gpus(layout, 0));
+  CHECK_FALSE(layout_against_gpus(Layout(), 0));
+  const auto unfit = layout_against_gpus(layout, 12);
+  REQUIRE(unfit);
+  CHECK(unfit->sentence() == "TP x CP x PP: the configuration says 8, the recording shows 12 GPUs");
+  layout.gpus = 64;  // for more GPUs than ran
+  CHECK_FALSE(layout_against_gpus(layout, 12));
+  layout.gpus = 4;
+  CHECK(layout_against_gpus(layout, 0)->recorded == "a job that started");
+  layout.attention_known = false;  // sizes from outside the file
+  CHECK_FALSE(layout_against_gpus(layout, 12));
+  layout.experts = true;
+  layout.expert_product = 16;
+  CHECK(layout_against_gpus(layout, 8)->key == "ETP x EP x PP");
+  CHECK(layout_against_gpus(layout, 4)->recorded == "4 GPUs");
+  const ConfigMerge m = merge_config({{"fp8_format", std::string("hybrid")}, {"tp", int64_t{8}}},
+                                     {{"precision", std::string("bf16")}}, {}, unfit);
+  CHECK(m.other_run);
+  CHECK(word(m.row, "fp8_format") == "-");
+  CHECK(word(m.row, "sizes_contradicted") == "1");
+  CHECK(word(m.row, "contradicted") == "TP x CP x PP 8 against 12 GPUs");
+}
+
 TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contradiction") {
   const auto merged = [](const FactRowValues& asked, const FactRowValues& seen) {
     return merge_config(asked, seen);
