@@ -61,6 +61,7 @@ CREATE TABLE fact_run (
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.
 CREATE TABLE fact_config (
   framework_version TEXT,           -- as the user states it
+  te_version TEXT, torch_version TEXT, -- of Transformer Engine and PyTorch, likewise
   tp INTEGER, pp INTEGER, vpp INTEGER, cp INTEGER, ep INTEGER, etp INTEGER, dp INTEGER, -- sizes of the parallel groups
   micro_batch INTEGER, global_batch INTEGER, seq_len INTEGER,
   moe_token_dispatcher_type TEXT,   -- one of: allgather alltoall flex
@@ -114,6 +115,7 @@ CREATE TABLE fact_config (
   fp8_param_gather INTEGER, reuse_grad_buf_for_mxfp8_param_ag INTEGER, -- 0 or 1
   cuda_graph_impl TEXT,             -- one of: none local transformer_engine full_iteration
   cuda_graph_modules TEXT,          -- as recompute_modules
+  cuda_graph_key TEXT,              -- how the framework's own file spells it; one of: cuda_graph_scope cuda_graph_modules both
   check_for_nan INTEGER, op_fuser INTEGER, optimizer_cuda_graph INTEGER, -- 0 or 1
   manual_gc_interval INTEGER,       -- steps; 0 never collects
   num_workers INTEGER,

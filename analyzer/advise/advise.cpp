@@ -138,6 +138,8 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   if (!what_ifs) return what_ifs.error();
   const std::string version = framework_version(facts);
   const Settings in_use = settings_in_use(facts, rules.flag_table);
+  const OwnKeys keys = own_keys(facts, rules.flag_table);
+  const auto floors = floor_texts(facts, rules.flag_table);
   const bool recorded = is_recorded(facts);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
@@ -153,7 +155,8 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
-  spell_for_version(ordered, rules.flag_table, version);
+  spell_for_version(ordered, rules.flag_table, version, keys);
+  say_floors(ordered, rules.flag_table, floors);
   return ordered;
 }
 

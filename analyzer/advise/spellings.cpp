@@ -39,23 +39,6 @@ void add_note(Action& action, const std::string& note) {
   action.note += (action.note.empty() ? "" : "; ") + note;
 }
 
-void spell(Action& action, const FlagSpelling& s, const std::string& version) {
-  std::string& said = word_at(action.set, s.flag) != std::string::npos ? action.set : action.to;
-  const size_t at = word_at(said, s.flag);
-  if (at == std::string::npos) return;
-  if (version.empty()) {
-    const std::string told = s.before.empty() ? s.since : s.before;
-    if (action.note.find(told) == std::string::npos)
-      add_note(action, fmt::format("{} from core {} on{}{}", s.flag, s.since,
-                                   s.before.empty() ? "" : ", before ", s.before));
-  } else if (is_older(version, s.since)) {
-    if (s.before.empty())
-      add_note(action, fmt::format("not in {}: {} came with core {}", version, s.flag, s.since));
-    else
-      said.replace(at, s.flag.size(), s.before);
-  }
-}
-
 }  // namespace
 
 bool is_older(const std::string& version, const std::string& than) {
@@ -67,11 +50,21 @@ bool is_older(const std::string& version, const std::string& than) {
 
 namespace {
 
+std::string config_value(const FactDb& facts, const std::string& column) {
+  auto row = facts.db().prepare("SELECT " + column + " FROM fact_config");
+  return row && row->step() && !row->is_null(0) ? std::string(row->text(0)) : std::string();
+}
+
 // The names go into SQL: they must be columns.
 Result<void> check_columns(const FlagTable& table, const std::string& path) {
   std::vector<std::string> names;
   for (const FlagTable::InUse& u : table.in_use) names.push_back(u.column);
   for (const auto& [variable, column] : table.variables) names.push_back(column);
+  for (const auto& [software, column] : table.versions) names.push_back(column);
+  for (const FlagSpelling& f : table.flags)
+    if (!f.column.empty()) names.push_back(f.column);
+  for (const Floor& f : table.floors)
+    if (!f.beside.empty()) names.push_back(f.beside);
   const std::vector<FactColumn> columns = facts_columns();
   for (const std::string& name : names) {
     if (std::none_of(columns.begin(), columns.end(), [&](const FactColumn& c) {
@@ -81,6 +74,22 @@ Result<void> check_columns(const FlagTable& table, const std::string& path) {
                                shorten(one_line(to_utf8(name)), 60))};
   }
   return {};
+}
+
+Floor read_floor(const nlohmann::json& row) {
+  Floor out;
+  out.name = row.at("name").get<std::string>();
+  out.framework = row.value("framework", "");
+  out.words = row.at("words").get<std::vector<std::vector<std::string>>>();
+  if (const auto it = row.find("beside"); it != row.end()) {
+    out.beside = it->begin().key();
+    out.values = it->begin().value().get<std::vector<std::string>>();
+  }
+  out.say_unknown = row.value("say_unknown", false);
+  out.in_note = row.value("in_note", false);
+  out.needs = row.at("needs").get<std::string>();
+  out.at_least = row.at("at_least").get<std::string>();
+  return out;
 }
 
 }  // namespace
@@ -100,10 +109,14 @@ Result<FlagTable> load_spellings(const std::string& path) {
     }
     for (const auto& [name, column] : file->at("variables").items())
       out.variables.emplace_back(name, column.get<std::string>());
-    if (auto ok = check_columns(out, path); !ok) return ok.error();
+    for (const auto& [name, column] : file->at("versions").items())
+      out.versions.emplace_back(name, column.get<std::string>());
+    for (const auto& row : file->at("floors")) out.floors.push_back(read_floor(row));
     for (const auto& row : file->at("flags"))
       out.flags.push_back({row.at("flag").get<std::string>(), row.at("since").get<std::string>(),
-                           row.at("before").get<std::string>()});
+                           row.at("before").get<std::string>(), row.value("key", ""),
+                           row.value("key_before", ""), row.value("column", "")});
+    if (auto ok = check_columns(out, path); !ok) return ok.error();
     return out;
   } catch (const nlohmann::json::exception& e) {
     return Error{fmt::format(
@@ -115,10 +128,7 @@ Result<FlagTable> load_spellings(const std::string& path) {
 
 Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
   Settings out;
-  const auto config = [&](const std::string& column) {
-    auto row = facts.db().prepare("SELECT " + column + " FROM fact_config");
-    return row && row->step() && !row->is_null(0) ? std::string(row->text(0)) : std::string();
-  };
+  const auto config = [&](const std::string& column) { return config_value(facts, column); };
   for (const FlagTable::InUse& u : table.in_use) {
     if (config(u.column) != u.value) continue;
     out.words.push_back(u.words);
@@ -261,12 +271,147 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
   }
 }
 
+namespace {
+
+std::string flag_of(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+// One word of an action that releases spell differently: the newest, and what stood there before.
+struct TwoSpellings {
+  const std::string &newest, &before, &since;
+};
+
+void spell(Action& action, const TwoSpellings& s, const std::string& version,
+           const std::string& own) {
+  std::string& said = word_at(action.set, s.newest) != std::string::npos ? action.set : action.to;
+  const size_t at = word_at(said, s.newest);
+  if (at == std::string::npos) return;
+  if (!own.empty()) {
+    said.replace(at, s.newest.size(), own);
+  } else if (version.empty()) {
+    const std::string& told = s.before.empty() ? s.since : s.before;
+    if (action.note.find(told) == std::string::npos)
+      add_note(action, fmt::format("{} from core {} on{}{}", s.newest, s.since,
+                                   s.before.empty() ? "" : ", before ", s.before));
+  } else if (is_older(version, s.since)) {
+    if (s.before.empty())
+      add_note(action, fmt::format("not in {}: {} came with core {}", version, s.newest, s.since));
+    else
+      said.replace(at, s.newest.size(), s.before);
+  }
+}
+
+}  // namespace
+
 void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
-                       const std::string& version) {
-  for (Finding& f : findings) {
-    for (Action& a : f.actions)
-      if (a.framework == "megatron_lm")
-        for (const FlagSpelling& s : table.flags) spell(a, s, version);
+                       const std::string& version, const OwnKeys& keys) {
+  for (const FlagSpelling& s : table.flags) {
+    std::string own;
+    for (const auto& [flag, key] : keys)
+      if (flag == s.flag) own = key;
+    for (Finding& f : findings) {
+      for (Action& a : f.actions) {
+        if (a.framework == "megatron_lm")
+          spell(a, {s.flag, s.before, s.since}, version, own.empty() ? own : flag_of(own));
+        if (a.framework == "megatron_bridge" && !s.key.empty())
+          spell(a, {s.key, s.key_before, s.since}, version, own);
+      }
+    }
+  }
+}
+
+OwnKeys own_keys(const FactDb& facts, const FlagTable& table) {
+  OwnKeys out;
+  for (const FlagSpelling& s : table.flags) {
+    if (s.column.empty()) continue;
+    const std::string own = config_value(facts, s.column);
+    if (own == s.key || own == s.key_before) out.emplace_back(s.flag, own);
+  }
+  return out;
+}
+
+namespace {
+
+bool has_words(const Action& a, const Floor& floor) {
+  const std::string all = a.set + " " + a.to + " " + (floor.in_note ? a.note : "");
+  return std::any_of(floor.words.begin(), floor.words.end(), [&](const auto& words) {
+    return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word_at(all, word) != std::string::npos;
+    });
+  });
+}
+
+bool counts(const Floor& floor, const FactDb& facts) {
+  if (floor.beside.empty()) return true;
+  const std::string held = config_value(facts, floor.beside);
+  if (held.empty()) return floor.say_unknown;
+  return std::any_of(floor.values.begin(), floor.values.end(), [&](const std::string& value) {
+    return held == value || (" " + held + " ").find(" " + value + " ") != std::string::npos;
+  });
+}
+
+bool gpu_is_known(const FactDb& facts) {
+  for (const char* query : {"SELECT gpu FROM fact_run", "SELECT platform FROM fact_layout"}) {
+    auto row = facts.db().prepare(query);
+    if (row && row->step() && !row->is_null(0) && !row->text(0).empty()) return true;
+  }
+  return false;
+}
+
+// "": it is there.
+std::string floor_words(const Floor& floor, const FlagTable& table, const FactDb& facts) {
+  const std::string needed = floor.needs + " " + floor.at_least;
+  for (const auto& [software, column] : table.versions) {
+    if (software != floor.needs) continue;
+    std::string installed = config_value(facts, column);
+    if (installed.empty() && software == "PyTorch" && config_value(facts, "framework") == "pytorch")
+      installed = config_value(facts, "framework_version");
+    if (installed.empty()) break;
+    return is_older(installed, floor.at_least)
+               ? fmt::format("not with {} {}: {} needs {}", software, installed, floor.name,
+                             floor.at_least)
+               : "";
+  }
+  if (floor.needs == "compute capability" && gpu_is_known(facts)) return "";
+  return fmt::format("{} needs {}", floor.name, needed);
+}
+
+}  // namespace
+
+std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table) {
+  std::vector<std::string> out;
+  for (const Floor& floor : table.floors)
+    out.push_back(counts(floor, facts) ? floor_words(floor, table, facts) : "");
+  return out;
+}
+
+namespace {
+
+// Behind what is needed for the same thing already: "MXFP8 needs A 2.1 and B 10.0".
+void add_floor(Action& a, const Floor& floor, const std::string& said) {
+  const std::string start = floor.name + " needs ";
+  const size_t at = a.note.rfind(start);
+  const bool last = at != std::string::npos && a.note.find(';', at) == std::string::npos;
+  if (!last || said.rfind(start, 0) != 0) return add_note(a, said);
+  a.note += " and " + said.substr(start.size());
+}
+
+}  // namespace
+
+void say_floors(std::vector<Finding>& findings, const FlagTable& table,
+                const std::vector<std::string>& texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Floor& floor = table.floors[i];
+    if (texts[i].empty()) continue;
+    for (Finding& f : findings) {
+      for (Action& a : f.actions) {
+        const bool own = floor.framework.empty() || floor.framework == a.framework;
+        if (own && has_words(a, floor) && a.note.find(texts[i]) == std::string::npos)
+          add_floor(a, floor, texts[i]);
+      }
+    }
   }
 }
 

@@ -11,6 +11,19 @@ namespace ws {
 
 struct FlagSpelling {
   std::string flag, since, before;  // before: "" when older releases have nothing of the kind
+  // Of Bridge, where releases differ in the key as well, and the column of fact_config with the key
+  // that the configuration uses itself.
+  std::string key, key_before, column;
+};
+
+// The lowest release of other software, or the GPU, that a setting needs.
+struct Floor {
+  std::string name, framework;                  // framework: "" for all
+  std::vector<std::vector<std::string>> words;  // an action with all words of one list
+  std::string beside;                           // column that must hold one of:
+  std::vector<std::string> values;
+  bool say_unknown = false, in_note = false;  // in_note: words of the note count too
+  std::string needs, at_least;
 };
 
 struct FlagTable {
@@ -21,6 +34,8 @@ struct FlagTable {
   };
   std::vector<InUse> in_use;
   std::vector<std::pair<std::string, std::string>> variables;  // of the environment, and the column
+  std::vector<std::pair<std::string, std::string>> versions;   // of software, and the column
+  std::vector<Floor> floors;
 };
 
 // What the run has already.
@@ -45,8 +60,19 @@ Settings settings_in_use(const FactDb& facts, const FlagTable& table);
 
 // Actions for Megatron-LM in the spelling of `version` ("0.16"). "": not known, then the note says
 // from which release on and what stood there before.
+// from which release on and what stood there before. `keys`: flags with the key that the
+// configuration uses itself, which is what is said, for Bridge too.
+using OwnKeys = std::vector<std::pair<std::string, std::string>>;
 void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
-                       const std::string& version);
+                       const std::string& version, const OwnKeys& keys);
+OwnKeys own_keys(const FactDb& facts, const FlagTable& table);
+
+// What each floor of the table says of this run; "": nothing, it is there or does not matter.
+std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table);
+
+// Adds to the notes of the actions what they need of other software and of the GPU.
+void say_floors(std::vector<Finding>& findings, const FlagTable& table,
+                const std::vector<std::string>& texts);
 
 // By the numbers between the dots: "0.9" < "0.16". Anything else is not older.
 bool is_older(const std::string& version, const std::string& than);

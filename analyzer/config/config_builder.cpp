@@ -101,15 +101,18 @@ void ConfigBuilder::store(const ConfigKey& key, ConfigValue value, std::string_v
                           size_t line) {
   const auto it = values_.find(key.name);
   if (it == values_.end()) {
-    values_[key.name] = {key.name, std::move(value), place(line)};
+    values_[key.name] = {key.name, std::move(value), place(line), std::string(shown)};
     return;
   }
+  // Another spelling of the key beside the first: both are set.
+  if (std::string& names = it->second.shown; names.find(shown) == std::string::npos)
+    names += fmt::format(" {}", shown);
   if (it->second.value == value) return;
   const bool last = twice_ == Twice::last_wins;
   note(fmt::format("`{}` is given as {} ({}) and as {} ({}): the {} is used", shown_text(shown),
                    shown_text(shown_value(it->second.value)), it->second.place,
                    shown_text(shown_value(value)), place(line), last ? "last" : "first"));
-  if (last) it->second = {key.name, std::move(value), place(line)};
+  if (last) it->second = {key.name, std::move(value), place(line), it->second.shown};
 }
 
 void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::string_view shown,

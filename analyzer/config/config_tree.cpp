@@ -126,7 +126,7 @@ class TreeReader {
 
 std::string format_of(const Sections& s) {
   if (s.bridge) return "Megatron Bridge or NeMo sections";
-  return s.native ? "native keys" : "model card";
+  return s.native ? std::string(kNativeFormat) : "model card";
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ using ConfigValue =
 struct ConfigEntry {
   std::string key;
   ConfigValue value;
-  std::string place;  // "run.sh: line 12", "default of Megatron-LM"
+  std::string place;    // "run.sh: line 12", "default of Megatron-LM"
+  std::string shown{};  // as the file names it: "--pipeline-model-parallel-size"
 };
 
 struct UnknownSetting {
@@ -36,6 +37,8 @@ struct RunConfig {
   bool partial = false;  // settings come from outside the file: what it does not say may be set
 };
 
+// Format of a file in the keys of our own schema.
+inline constexpr std::string_view kNativeFormat = "native keys";
 // Place of values that argparse leaves where a flag is not there.
 inline constexpr std::string_view kMegatronDefault = "default of Megatron-LM";
 

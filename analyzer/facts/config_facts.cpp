@@ -146,6 +146,22 @@ void put_platform_and_memory(Row& row, const ConfigStudy& study) {
 
 }  // namespace
 
+namespace {
+
+// Our own form has one name for it, whatever the run itself uses.
+std::string graph_key(const RunConfig& config) {
+  const ConfigEntry* e = entry(config, "cuda_graph_modules");
+  if (e == nullptr) return "";
+  const auto has = [&](const char* part) { return e->shown.find(part) != std::string::npos; };
+  const bool scope = has("graph_scope") || has("graph-scope");
+  const bool native = config.format == kNativeFormat;
+  const bool modules = !native && (has("graph_modules") || has("graph-modules"));
+  if (scope && modules) return "both";
+  return scope ? "cuda_graph_scope" : modules ? "cuda_graph_modules" : "";
+}
+
+}  // namespace
+
 FactRowValues config_row(const RunConfig& config) {
   FactRowValues out;
   for (const FactColumn& column : facts_columns()) {
@@ -156,6 +172,7 @@ FactRowValues config_row(const RunConfig& config) {
   if (const auto precision = precision_of(config)) out["precision"] = *precision;
   if (const auto impl = text(config, "cuda_graph_impl"))
     out["cuda_graphs"] = static_cast<int64_t>(*impl != "none");
+  if (const std::string key = graph_key(config); !key.empty()) out["cuda_graph_key"] = key;
   if (const auto vpp = layout_of(config).vpp) out["vpp"] = *vpp;
   if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
   return out;

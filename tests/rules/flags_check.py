@@ -44,6 +44,21 @@ for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
             since = known["verified"].get(flag)
             if since not in (None, "0.12") and flag in flags_of(action["set"]) and flag not in versions:
                 faults.append("%s: %s came with %s: give it a line in rules/frameworks.json" % (rule["id"], flag, since))
+# The lowest releases of other software stand in the table alone, and every line of it is for something that is advised.
+floors = load("rules", "frameworks.json")["floors"]
+unused = {json.dumps(f["words"]) for f in floors}
+for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
+    if path.endswith(".cases.json"):
+        continue
+    with open(path, encoding="utf-8") as f:
+        rule = json.load(f)
+    for action in rule["actions"]:
+        words = " ".join([action["set"], action.get("to", ""), action.get("note", "")])
+        unused -= {json.dumps(f["words"]) for f in floors if any(all(w in words for w in one) for one in f["words"])}
+    for text in [a.get("note", "") for a in rule["actions"]] + [p if isinstance(p, str) else p["text"] for p in rule["pitfalls"]]:
+        if re.search(r"Transformer Engine \d", text):
+            faults.append("%s: a release of Transformer Engine: give it a line in `floors` of rules/frameworks.json" % rule["id"])
+faults += ["rules/frameworks.json: no rule advises %s" % words for words in sorted(unused)]
 for flag, row in versions.items():
     since = known["verified"].get(flag)
     if since and since.replace("main", "0.19") != row["since"]:

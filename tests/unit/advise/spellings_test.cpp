@@ -11,11 +11,12 @@ namespace ws {
 namespace {
 
 Action spelled(const std::string& set, const std::string& note, const std::string& version) {
-  const FlagTable table = {
-      {{"--new-flag", "0.16", "--old-flag"}, {"--only-new", "0.18", ""}}, {}, {}};
+  FlagTable table;
+  table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
+                 {"--only-new", "0.18", "", "", "", ""}};
   std::vector<Finding> findings(1);
   findings[0].actions = {{"megatron_lm", set, "", note}};
-  spell_for_version(findings, table, version);
+  spell_for_version(findings, table, version, {});
   return findings[0].actions[0];
 }
 
@@ -35,11 +36,13 @@ TEST_CASE("spellings: the release decides, without one both are told") {
 }
 
 TEST_CASE("spellings: flags behind the setting are spelled as well") {
-  const FlagTable table{{{"--new-flag", "0.16", "--old-flag"}, {"--only-new", "0.18", ""}}, {}, {}};
+  FlagTable table;
+  table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
+                 {"--only-new", "0.18", "", "", "", ""}};
   std::vector<Finding> findings(1);
   findings[0].actions = {{"megatron_lm", "--a", "then --new-flag", ""},
                          {"megatron_lm", "--a", "then --only-new", ""}};
-  spell_for_version(findings, table, "0.15");
+  spell_for_version(findings, table, "0.15", {});
   CHECK(findings[0].actions[0].to == "then --old-flag");
   CHECK(findings[0].actions[1].note == "not in 0.15: --only-new came with core 0.18");
 }
@@ -166,6 +169,7 @@ TEST_CASE("spellings: the table of the catalogue, and a damaged one") {
     CHECK(is_older("0.1", s.since));
   }
   CHECK(table->in_use.size() >= 15);
+  CHECK(table->floors.size() >= 20);
   CHECK_FALSE(table->variables.empty());
   CHECK_FALSE(load_spellings(WS_SOURCE_DIR "/rules/platforms.json"));
 }
@@ -173,12 +177,105 @@ TEST_CASE("spellings: the table of the catalogue, and a damaged one") {
 TEST_CASE("spellings: what stands in the place of a column is no way into the facts") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("wallsight_spellings_" + std::to_string(getpid()) + ".json");
-  std::ofstream(path) << R"({"flags": [], "variables": {}, "in_use": {"--a": "1; DROP TABLE x"}})";
-  const auto table = load_spellings(path.string());
-  std::filesystem::remove(path);
-  REQUIRE_FALSE(table);
-  CHECK(table.error().message.find("expected a column of fact_config, found `1; DROP TABLE x`") !=
+  const char* bad = "1; DROP TABLE x";
+  for (
+      const char* part :
+      {R"("in_use": {"--a": "BAD"})", R"("variables": {"A": "BAD"})", R"("versions": {"A": "BAD"})",
+       R"("flags": [{"flag": "--a", "since": "0.1", "before": "", "column": "BAD"}])",
+       R"("floors": [{"name": "a", "words": [["a"]], "beside": {"BAD": ["1"]}, "needs": "a", "at_least": "1"}])"}) {
+    auto file = nlohmann::json::parse(
+        R"({"flags": [], "variables": {}, "in_use": {}, "versions": {}, "floors": []})");
+    std::string text = "{" + std::string(part) + "}";
+    text.replace(text.find("BAD"), 3, bad);
+    file.update(nlohmann::json::parse(text));
+    std::ofstream(path) << file.dump();
+    const auto table = load_spellings(path.string());
+    std::filesystem::remove(path);
+    INFO(part);
+    REQUIRE_FALSE(table);
+    CHECK(table.error().message.find("expected a column of fact_config, found `1; DROP TABLE x`") !=
+          std::string::npos);
+  }
+}
+
+namespace {
+
+// What an action says for a run with these facts.
+Action said(Action action, const std::string& facts_json, const std::string& version = "") {
+  const auto table = load_spellings(WS_SOURCE_DIR "/rules/frameworks.json");
+  REQUIRE(table);
+  const FactDb facts = test::facts_of(facts_json);
+  std::vector<Finding> findings(1);
+  findings[0].actions = {std::move(action)};
+  spell_for_version(findings, *table, version, own_keys(facts, *table));
+  say_floors(findings, *table, floor_texts(facts, *table));
+  return findings[0].actions[0];
+}
+
+}  // namespace
+
+TEST_CASE("spellings: the key that the configuration uses itself is the one that is said") {
+  const Action flag = {"megatron_lm", "--cuda-graph-modules", "attn", ""};
+  const Action key = {"megatron_bridge", "cfg.model.cuda_graph_modules", "[\"attn\"]", ""};
+  const std::string scope = R"({"fact_config": {"cuda_graph_key": "cuda_graph_scope"}})";
+  const std::string modules = R"({"fact_config": {"cuda_graph_key": "cuda_graph_modules"}})";
+  CHECK(said(flag, scope).set == "--cuda-graph-scope");
+  CHECK(said(flag, scope).note.empty());
+  CHECK(said(key, scope).set == "cfg.model.cuda_graph_scope");
+  CHECK(said(key, scope, "0.18").set == "cfg.model.cuda_graph_scope");
+  CHECK(said(flag, modules).set == "--cuda-graph-modules");
+  CHECK(said(key, modules).note.empty());
+  // Not set: the release decides, and without one both are told.
+  CHECK(said(key, "{}", "0.17").set == "cfg.model.cuda_graph_scope");
+  CHECK(said(key, "{}", "0.18").set == "cfg.model.cuda_graph_modules");
+  CHECK(said(key, "{}", "0.18").note.empty());
+  CHECK(said(key, "{}").note == "cuda_graph_modules from core 0.18 on, before cuda_graph_scope");
+  CHECK(said(flag, "{}").note ==
+        "--cuda-graph-modules from core 0.18 on, before --cuda-graph-scope");
+}
+
+TEST_CASE("floors: what a recipe needs is told where it is not known to be there") {
+  const auto note = [](const std::string& set, const std::string& config,
+                       const std::string& run = "{\"gpu\": \"NVIDIA H100\"}",
+                       const std::string& framework = "megatron_lm") {
+    return said({framework, set, "", ""},
+                R"({"fact_config": )" + config + R"(, "fact_run": )" + run + "}", "0.19")
+        .note;
+  };
+  const std::string tensorwise = "--fp8-format hybrid --fp8-recipe tensorwise";
+  CHECK(note(tensorwise, "{}") == "current scaling needs Transformer Engine 2.2");
+  CHECK(note("--fp8-recipe blockwise", "{}") == "blockwise scaling needs Transformer Engine 2.3");
+  CHECK(note("--fp8-recipe mxfp8", "{}") == "MXFP8 needs Transformer Engine 2.1");
+  CHECK(note("--fp4-format e2m1 --fp4-recipe nvfp4", "{}") == "NVFP4 needs Transformer Engine 2.7");
+  CHECK(note("cfg.mixed_precision bf16_with_mxfp8_mixed", "{}", "{}", "megatron_bridge") ==
+        "MXFP8 needs Transformer Engine 2.1 and compute capability 10.0");
+  // The release that is there decides.
+  CHECK(note(tensorwise, R"({"te_version": "2.2"})").empty());
+  CHECK(note(tensorwise, R"({"te_version": "2.10.1"})").empty());
+  CHECK(note(tensorwise, R"({"te_version": "2.1"})") ==
+        "not with Transformer Engine 2.1: current scaling needs 2.2");
+  CHECK(note("--overlap-moe-expert-parallel-comm", R"({"torch_version": "2.5"})") ==
+        "not with PyTorch 2.5: the expert overlap needs 2.6");
+  CHECK(note("overlap_moe_expert_parallel_comm",
+             R"({"framework": "pytorch", "framework_version": "2.8"})")
+            .empty());
+  // Beside other settings only.
+  const std::string recompute = "--recompute-modules moe_act layernorm";
+  const std::string needs =
+      "recompute of moe_act or layernorm beside FP8 needs Transformer Engine 2.6";
+  CHECK(note(recompute, R"({"precision": "bf16"})").empty());
+  CHECK(note(recompute, R"({"precision": "mxfp8"})") == needs);
+  CHECK(note(recompute, "{}") == needs);
+  CHECK(note("--fp8-recipe mxfp8", R"({"recompute_modules": " mlp layernorm "})").find(needs) !=
         std::string::npos);
+  CHECK(note("--fp8-recipe mxfp8", R"({"recompute_modules": " mlp "})").find(needs) ==
+        std::string::npos);
+  CHECK(note("--delay-wgrad-compute", R"({"overlap_grad_reduce": 1})").find("Engine 2.8") !=
+        std::string::npos);
+  CHECK(note("--delay-wgrad-compute", R"({"overlap_grad_reduce": 0})").empty());
+  CHECK(note("cfg.comm_overlap.delay_wgrad_compute", R"({"overlap_grad_reduce": 1})", "{}",
+             "megatron_bridge")
+            .find("Engine 2.7") != std::string::npos);
 }
 
 TEST_CASE("settings in use come from the facts") {

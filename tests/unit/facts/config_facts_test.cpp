@@ -36,6 +36,7 @@ std::string word(const FactRowValues& row, const char* key) {
 TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {
   const std::vector<std::string> derived = {"given",
                                             "cuda_graphs",
+                                            "cuda_graph_key",
                                             "precision",
                                             "dispatcher_asked",
                                             "precision_asked",
@@ -111,6 +112,24 @@ TEST_CASE("config facts: settings as the frameworks write them") {
   CHECK(given("--accumulate-allreduce-grads-in-fp32") == "-");  // would say true
   CHECK(given("--overlap-grad-reduce") == "-");
   CHECK(given("overlap_grad_reduce") == "False");
+}
+
+TEST_CASE("config facts: the key of the graphs that the file itself uses") {
+  const auto key = [](const std::string& text) {
+    return value(facts_of(text), "fact_config", "cuda_graph_key");
+  };
+  const std::string script = "python pretrain_gpt.py --num-layers 4 ";
+  CHECK(key(script + "--cuda-graph-scope attn") == "cuda_graph_scope");
+  CHECK(key(script + "--cuda-graph-modules attn") == "cuda_graph_modules");
+  CHECK(key(script + "--cuda-graph-modules attn --cuda-graph-scope attn") == "both");
+  CHECK(key(script + "--cuda-graph-modules attn --cuda-graph-scope mlp") == "both");
+  CHECK(key(script) == "NULL");
+  CHECK(key("model: {num_layers: 4, cuda_graph_scope: [attn]}\n") == "cuda_graph_scope");
+  CHECK(key("model: {num_layers: 4, cuda_graph_modules: [attn]}\n") == "cuda_graph_modules");
+  CHECK(key("cfg.model.cuda_graph_scope = [\"attn\"]\ncfg.model.num_layers = 4\n") ==
+        "cuda_graph_scope");
+  CHECK(key("num_layers: 4\ntp: 1\ncuda_graph_modules: [attn]\n") ==
+        "NULL");  // our own name for it
 }
 
 TEST_CASE("config facts: a size from outside the file leaves what hangs on it unknown") {

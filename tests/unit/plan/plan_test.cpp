@@ -129,6 +129,25 @@ TEST_CASE("plan: a dispatcher that nothing sets is a finding of its own") {
   CHECK(rule("ep: 4\nnum_experts: 8\nframework: pytorch\n") == std::pair(false, false));
 }
 
+TEST_CASE("plan: lowest releases and the key in use are told by the configuration") {
+  const auto note = [](const std::string& text) {
+    const Plan p = plan_of(text);
+    const Finding* f = find(p, "configuration/full_recompute");
+    REQUIRE(f != nullptr);
+    return f->actions[0].note.find("needs Transformer Engine 2.6") != std::string::npos;
+  };
+  const std::string full = "framework: megatron_lm\nnum_experts: 8\nrecompute_granularity: full\n";
+  CHECK(note(full + "fp8_format: e4m3\nfp8_recipe: mxfp8\n"));
+  CHECK_FALSE(note(full + "fp8_format: e4m3\nfp8_recipe: mxfp8\nte_version: \"2.8\"\n"));
+  CHECK_FALSE(note(full + "bf16: true\n"));
+  const Plan scope = plan_of(
+      "model: {cuda_graph_impl: transformer_engine, cuda_graph_scope: [moe, moe_router], "
+      "num_moe_experts: 8}\n");
+  const Finding* twice = find(scope, "configuration/graph_moe_twice");
+  REQUIRE(twice != nullptr);
+  CHECK(shown_actions(scope, *twice)[0].set == "cfg.model.cuda_graph_scope");
+}
+
 TEST_CASE("plan: errors stand before what is silent, and that before advice") {
   const Plan p = sample("mixtral_megatron_lm.sh");
   const Plan all = plan_of(
