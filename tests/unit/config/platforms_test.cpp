@@ -39,6 +39,27 @@ TEST_CASE("platforms: names as the recorders write them") {
   }
 }
 
+TEST_CASE("platforms: every figure of the training GPUs, each row with its datasheet") {
+  const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  REQUIRE(platforms);
+  for (const Platform& row : platforms->rows()) {
+    INFO(row.key);
+    CHECK(row.source.rfind("datasheet: ", 0) == 0);
+  }
+  for (const char* key : {"a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "mi300x"}) {
+    INFO(key);
+    const Platform* row = platforms->by_key(key);
+    REQUIRE(row != nullptr);
+    CHECK_FALSE(row->compute_capability.empty());
+    for (const int64_t figure :
+         {row->memory_bytes, row->memory_bytes_per_s, row->bf16_flops, row->fast_domain_gpus,
+          row->fast_link_bytes_per_s, row->network_bytes_per_s, row->host_link_bytes_per_s})
+      CHECK(figure > 0);
+    CHECK((row->fp8_flops > 0) == (row->key != "a100"));
+    CHECK((row->fp4_flops > 0) == (row->key.find("b") != std::string::npos));
+  }
+}
+
 TEST_CASE("platforms: a missing or damaged table is an error with a place") {
   const auto missing = Platforms::load("/no/such/platforms.json");
   REQUIRE_FALSE(missing);
