@@ -244,6 +244,7 @@ RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& 
   if (complete_ns > 0) out.profiler_share = ratio(profiler, complete_ns);
   if (means.step_ns() > 0)
     out.unknown_share = ratio(means.mean[Leaf::idle_unknown], means.step_ns());
+  if (means.step_ns() > 0) out.opaque_share = ratio(means.opaque_ns, means.step_ns());
   const int64_t job = job_size(ranks);
   out.parallel_job = job > 1;
   out.peers_missing = job > participants(ranks);
@@ -324,6 +325,7 @@ Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool sta
   level -= evidence.steady_steps < kEnoughSteps ? 1 : 0;
   level -= evidence.linked_share < 0.98 ? 1 : 0;
   level -= evidence.unknown_share >= 0.02 ? 1 : 0;
+  level -= evidence.opaque_share >= 0.02 ? 1 : 0;
   level -= evidence.spread_share >= 0.05 ? 1 : 0;
   level -= evidence.profiler_share >= 0.03 ? 1 : 0;
   level -= stable_constants ? 0 : 1;

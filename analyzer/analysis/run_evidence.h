@@ -22,6 +22,7 @@ struct RunEvidence {
   double linked_share = 1;    // records of counted steps with a launch call
   double profiler_share = 0;  // idle.profiler over all complete steps
   double unknown_share = 0;
+  double opaque_share = 0;  // inside CUDA graphs that were recorded as a whole
   bool microseconds = false;
   bool parallel_job = false;  // more ranks belong to the job than one
   bool peers_missing = false;

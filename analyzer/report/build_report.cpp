@@ -113,7 +113,7 @@ Result<void> read_run(const Database& db, Report& report) {
       "SELECT id, tool_version, rank_count, device_count, world_size, single_rank_of_job, gpu, "
       "gpu_memory_bytes, platform, framework, selection, step_origin, step_window, step_count, "
       "steady_count, step_mean_ns, step_median_ns, step_min_ns, step_max_ns, step_spread_share, "
-      "critical_rank FROM fact_run",
+      "critical_rank, opaque_share FROM fact_run",
       [&](const Statement& s) {
         found = true;
         ReportRun& r = report.run;
@@ -139,6 +139,7 @@ Result<void> read_run(const Database& db, Report& report) {
         t.max_ns = s.maybe_int64(18);
         t.spread_share = maybe_real(s, 19);
         t.critical_rank = s.maybe_int64(20);
+        report.opaque_share = s.real(21);
       });
   if (!ok) return ok;
   if (!found) return fact_error("expected one row in fact_run, found none");

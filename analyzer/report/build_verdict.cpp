@@ -195,6 +195,19 @@ void take_largest_idle(WhereRow& row, int64_t ns) {
                     row.details.end());
 }
 
+// Whole graphs count as compute and hold what was not recorded: communication and copies as well.
+void tell_graphs_apart(WhereRow& compute, double share, int64_t step_ns) {
+  const LeafPhrase* p = phrase_of_leaf("compute_other");
+  const auto it = std::find_if(compute.details.begin(), compute.details.end(),
+                               [&](const auto& d) { return p != nullptr && d.first == p->label; });
+  if (it == compute.details.end()) return;
+  const int64_t opaque =
+      std::clamp<int64_t>(std::llround(share * static_cast<double>(step_ns)), 0, it->second);
+  it->second -= opaque;
+  if (it->second == 0) compute.details.erase(it);
+  if (opaque > 0) compute.details.emplace_back("CUDA graphs, contents not recorded", opaque);
+}
+
 }  // namespace
 
 void add_where_table(Report& report) {
@@ -210,6 +223,8 @@ void add_where_table(Report& report) {
     if (leaf.leaf.rfind("idle.", 0) == 0) row.idle_ns += leaf.ns;
     table.sum_ns += leaf.ns;
   }
+  tell_graphs_apart(rows[static_cast<size_t>(WhereGroup::compute)], report.opaque_share,
+                    table.sum_ns);
   if (report.memory && report.memory->offload_idle_share > 0) {
     WhereRow& host = rows[static_cast<size_t>(WhereGroup::host)];
     const auto wanted =

@@ -245,7 +245,8 @@ struct Report {
   std::vector<std::string>
       not_offered;                // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
   std::vector<ReportNote> notes;  // worst first
-  bool whole_window = false;      // no steps were found: one window, not a step
+  double opaque_share = 0;  // of the step: in CUDA graphs recorded as a whole, among other kernels
+  bool whole_window = false;  // no steps were found: one window, not a step
 };
 
 }  // namespace ws

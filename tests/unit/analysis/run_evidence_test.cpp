@@ -158,6 +158,16 @@ TEST_CASE("one rule for few steps, in the same words whether they are enough or 
   CHECK(said(busy(5)).find(rule_for_few_steps()) == std::string::npos);
 }
 
+TEST_CASE("what whole graphs hide lowers the confidence") {
+  const auto sure = [](TimeNs opaque) {
+    return made::verdict(with(busy(), [&](DeviceAnalysis& d) { d.evidence.opaque_ns = opaque; }))
+        .confidence;
+  };
+  CHECK(sure(0) == Confidence::high);
+  CHECK(sure(19'000) == Confidence::high);
+  CHECK(sure(30'000) == Confidence::medium);
+}
+
 TEST_CASE("a job is parallel by its world size, its groups or its collectives") {
   const auto parallel = [](const RankAnalysis& rank) {
     return evidence_of({rank}, means_of({rank})).single_rank;

@@ -49,6 +49,24 @@ TEST_CASE("the table of groups sums to the step in ns, in percent and in print")
   CHECK(report.partition_total_ns == 60'000'000);
 }
 
+TEST_CASE("whole CUDA graphs are told apart from kernels: what is in them was not recorded") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_leaf SET leaf = 'compute_other' WHERE leaf = 'membound'");
+  const auto details = [&] { return row_of(build(facts), "compute").details; };
+  const auto before = details();
+  exec(facts, "UPDATE fact_run SET opaque_share = 1.0");
+  int64_t opaque = 0, other = 0;
+  for (const auto& [label, ns] : details())
+    if (label.find("contents not recorded") != std::string::npos) opaque = ns;
+  for (const auto& [label, ns] : before)
+    if (label == "other kernels") other = ns;
+  CHECK(opaque == other);
+  CHECK(opaque > 0);
+  CHECK(row_of(build(facts), "compute").ns == 4'666'667);
+  exec(facts, "UPDATE fact_run SET opaque_share = 0.0");
+  CHECK(details() == before);
+}
+
 TEST_CASE("idle of an offload round trip moves from host to memory and the sum stays") {
   const FactDb facts = exchange_facts();
   exec(facts, "UPDATE fact_memory SET offload_idle_share = 0.02");
