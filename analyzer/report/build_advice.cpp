@@ -51,14 +51,14 @@ std::string because_words(const Finding& f) {
 // What a re-simulated change does, as "what ... save" asks for it.
 std::string change_words(const std::string& id) {
   static const std::map<std::string, std::string> kChanges = {
-      {"ep_zero", "costless expert exchanges"},   {"tp_zero", "costless TP transfers"},
-      {"dp_zero", "costless DP transfers"},       {"pp_zero", "costless pipeline transfers"},
-      {"cp_zero", "costless CP transfers"},       {"dp_overlapped", "hidden DP collectives"},
-      {"launch_zero", "costless launches"},       {"sync_zero", "avoided host waits"},
-      {"dataload_zero", "batches in time"},       {"alloc_zero", "costless allocator calls"},
-      {"gc_zero", "collections without a pause"}, {"recompute_zero", "kept activations"},
-      {"offload_zero", "free offload copies"},    {"copy_zero", "free copies"},
-      {"straggler_fixed", "equally fast ranks"},  {"experts_balanced", "balanced experts"}};
+      {"ep_zero", "costless expert exchanges"},  {"tp_zero", "costless TP transfers"},
+      {"dp_zero", "costless DP transfers"},      {"pp_zero", "costless pipeline transfers"},
+      {"cp_zero", "costless CP transfers"},      {"dp_overlapped", "hidden DP collectives"},
+      {"launch_zero", "costless launches"},      {"sync_zero", "avoided host waits"},
+      {"dataload_zero", "batches in time"},      {"alloc_zero", "costless allocator calls"},
+      {"gc_zero", "free collections"},           {"recompute_zero", "kept activations"},
+      {"offload_zero", "free offload copies"},   {"copy_zero", "free copies"},
+      {"straggler_fixed", "equally fast ranks"}, {"experts_balanced", "balanced experts"}};
   const auto it = kChanges.find(id);
   if (it != kChanges.end()) return it->second;
   std::string words = id;

@@ -26,6 +26,7 @@ constexpr Words kWords[] = {
     {"4 * cfg.pp", ""},  // stand in the words of their rule
     {"4 * cfg.pp * lay.samples_per_pass", ""},
     {"round(col.bus_gbps)", "bus GB/s"},
+    {"coalesce(cfg.moe_token_dispatcher_type, 'allgather')", "dispatcher"},
     {"transfer_share", "of it {} transfer", Unit::share},
     {"wait_share", "of it {} waiting", Unit::share},
     {"unsplit_share", "of it {} waiting or transfer", Unit::share},

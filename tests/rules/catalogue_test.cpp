@@ -273,13 +273,17 @@ TEST_CASE("gains are in order and inside the step wherever a rule fires") {
   }
 }
 
-TEST_CASE("every condition of an action holds in a case where the rule fires, and fails in one") {
+TEST_CASE("every condition of an action or a line holds in a case that fires, and fails in one") {
   for (const Rule& rule : catalogue().rules) {
     const auto cases = cases_of(rule);
-    for (const RuleAction& action : rule.actions) {
-      if (action.when.empty()) continue;
+    std::vector<std::string> conditions;
+    for (const RuleAction& action : rule.actions) conditions.push_back(action.when);
+    for (const auto* lines : {&rule.why, &rule.published, &rule.pitfalls, &rule.verify})
+      for (const RuleLine& line : *lines) conditions.push_back(line.when);
+    for (const std::string& condition : conditions) {
+      if (condition.empty()) continue;
       Rule raw = rule;
-      raw.evidence = {action.when};
+      raw.evidence = {condition};
       bool kept = false, left_out = false;
       for (const RuleCase& c : cases) {
         if (c.expect != FindingStatus::fires) continue;
@@ -289,7 +293,7 @@ TEST_CASE("every condition of an action holds in a case where the rule fires, an
         REQUIRE(f);
         (f->evidence[0].number.value_or(1) != 0 ? kept : left_out) = true;
       }
-      INFO(rule.id << ": " << action.set << " when " << action.when);
+      INFO(rule.id << ": " << condition);
       CHECK(kept);
       CHECK(left_out);
     }

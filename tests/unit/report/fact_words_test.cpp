@@ -28,6 +28,8 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
   CHECK(words("run.where_ranks", std::nullopt, "2, 3") == "ranks 2, 3");
   CHECK(words("ep.main_op", std::nullopt, "all_to_all") == "mostly all to all");
   CHECK(words("round(col.bus_gbps)", 26, "26") == "bus GB/s 26");
+  CHECK(words("coalesce(cfg.moe_token_dispatcher_type, 'allgather')", std::nullopt, "alltoall") ==
+        "dispatcher alltoall");
   CHECK(words("4 * cfg.pp", 16, "16").empty());  // a mark in the words of the rule
   CHECK(words("cfg.recompute_modules", std::nullopt, " mlp layernorm ") ==
         "recompute modules mlp layernorm");
