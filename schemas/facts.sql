@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -133,6 +133,7 @@ CREATE TABLE fact_config (
   precision_asked TEXT,             -- one of: fp32 fp16 bf16 fp8 mxfp8 nvfp4
   graphs_asked INTEGER,             -- 1: CUDA graphs configured, no graph launch recorded
   contradicted TEXT,                -- all of them: 'tp 4 against 2, gpus 64 against 8', configured against recorded
+  denied TEXT,                      -- settings of the file that the recording denies, as recompute_modules: ' sequence_parallel '
   sizes_contradicted INTEGER        -- 1: parallel sizes are among them: the configuration of another run
 ) STRICT;
 

@@ -28,8 +28,9 @@ struct Tier {
 
 Tier tier_of(const Rule& rule, const VerdictFacts& verdict) {
   if (rule.breaks) return {0, 2};
+  // Where the file is not what ran, that is known before any lever is pulled.
   const int cause = answers(rule, verdict.cause) ? 0 : answers(rule, verdict.also_cause) ? 1 : 2;
-  if (rule.phase == "data" && verdict.insufficient) return {0, cause};
+  if (rule.phase == "data" && (verdict.insufficient || !rule.kind.empty())) return {0, cause};
   if (cause < 2) return {1, cause};
   return {rule.phase == "data" ? 3 : 2, cause};
 }

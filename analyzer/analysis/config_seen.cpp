@@ -95,8 +95,9 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
   ConfigSeen out;
   out.settings = trace.settings;
   out.arguments = trace.arguments;
-  std::vector<bool> seen(trace.strings.size(), false);
+  std::vector<bool> seen(trace.strings.size(), false), told(trace.strings.size(), false);
   std::set<std::string> precisions;
+  TimeNs gemm_ns = 0, told_ns = 0;
   for (uint32_t op = 0; op < trace.ops.size(); ++op) {
     const OpClass cls = labels.ops.cls[op];
     if (cls == OpClass::comm && labels.ops.kind[op] == CommKind::ep) {
@@ -107,7 +108,12 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
     const bool library = (labels.ops.flags[op] & kFlagEpLibrary) != 0;
     if (cls != OpClass::gemm && !library) continue;
     const StringId name = trace.ops.name[op];
-    if (seen[row(name)]) continue;
+    const TimeNs ns = library ? 0 : trace.ops.end_ns[op] - trace.ops.begin_ns[op];
+    gemm_ns += ns;
+    if (seen[row(name)]) {
+      told_ns += told[row(name)] ? ns : 0;
+      continue;
+    }
     seen[row(name)] = true;
     if (library) {
       const std::string_view family = classes.classify(trace.strings[name]).family;
@@ -115,14 +121,18 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
       out.hybridep |= family == "hybrid_ep";
     } else if (const auto precision = precision_of(trace.strings[name]); !precision.empty()) {
       precisions.insert(std::string(precision));
+      told[row(name)] = true;
+      told_ns += ns;
     }
   }
   // Beside environment variables, under the names of their columns of fact_config.
-  std::set<std::pair<std::string, std::string>> told;
-  settings_of_ranges(trace, told);
+  std::set<std::pair<std::string, std::string>> more;
+  settings_of_ranges(trace, more);
   if (const std::string v = reduces_in_16_bits(trace, labels); !v.empty())
-    told.emplace("reduces_in_16_bits", v);
-  out.settings.insert(out.settings.end(), told.begin(), told.end());
+    more.emplace("reduces_in_16_bits", v);
+  if (2 * told_ns < gemm_ns) more.emplace("gemm_types_seldom_told", "1");
+  if (labels.recompute_would_show) more.emplace("recompute_would_show", "1");
+  out.settings.insert(out.settings.end(), more.begin(), more.end());
   out.precisions.assign(precisions.begin(), precisions.end());
   return out;
 }

@@ -76,8 +76,9 @@ Labels label_ops(const Trace& trace, const KernelClasses& classes) {
   find_communicators(trace, names.classes, names.of_name, out);
   const PassRanges ranges(trace);
   set_kinds(trace, ranges, passes, out);
-  if (const int64_t guessed = flag_recompute(trace, ranges, passes, out.ops); guessed > 0)
-    out.notes.add(NoteCode::recompute_inferred, {}, guessed);
+  const RecomputeFlags recompute = flag_recompute(trace, ranges, passes, out.ops);
+  out.recompute_would_show = recompute.would_show;
+  if (recompute.inferred > 0) out.notes.add(NoteCode::recompute_inferred, {}, recompute.inferred);
   flag_offload(trace, out.ops);
   return out;
 }

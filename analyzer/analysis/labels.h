@@ -51,7 +51,8 @@ struct CommOp {
 struct Labels {
   OpLabels ops;
   std::vector<Communicator> communicators;
-  std::vector<CommOp> comm_ops;  // class comm only, in order of op
+  std::vector<CommOp> comm_ops;       // class comm only, in order of op
+  bool recompute_would_show = false;  // flag_recompute() can tell that there is none
   Notes notes;
 };
 

@@ -8,24 +8,29 @@
 
 namespace ws {
 
-int64_t flag_recompute(const Trace& trace, const PassRanges& ranges,
-                       const std::vector<PassHint>& passes, OpLabels& labels) {
+RecomputeFlags flag_recompute(const Trace& trace, const PassRanges& ranges,
+                              const std::vector<PassHint>& passes, OpLabels& labels) {
   const GpuOps& ops = trace.ops;
-  int64_t inferred = 0;
+  RecomputeFlags out;
+  int64_t forward = 0, backward = 0, backward_outside = 0;
   for (size_t i = 0; i < ops.size(); ++i) {
     if (ops.launch[i] == kNoRow || is_copy(labels.cls[i])) continue;
     const ThreadId thread = trace.calls.thread[ops.launch[i]];
     const TimeNs at = trace.calls.begin_ns[ops.launch[i]];
-    const bool forward_only =
-        ops.kind[i] == OpKind::kernel && passes[row(ops.name[i])] == PassHint::forward;
+    const PassHint pass = ops.kind[i] == OpKind::kernel ? passes[row(ops.name[i])] : PassHint::none;
+    const bool forward_only = pass == PassHint::forward;
+    forward += forward_only ? 1 : 0;
+    if (pass == PassHint::backward)
+      (ranges.backward_at(thread, at) ? backward : backward_outside) += 1;
     const bool named = ranges.recompute_at(thread, at);
     if (!named && !ranges.repeated_at(thread, at) &&
         !(forward_only && ranges.backward_at(thread, at)))
       continue;
     labels.flags[i] |= kFlagRecompute;
-    inferred += named ? 0 : 1;
+    out.inferred += named ? 0 : 1;
   }
-  return inferred;
+  out.would_show = forward > 0 && backward > 0 && backward_outside == 0;
+  return out;
 }
 
 double recompute_estimate(const Trace& trace, const KernelClasses& classes, DeviceId device,

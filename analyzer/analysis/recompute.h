@@ -7,11 +7,17 @@
 
 namespace ws {
 
+struct RecomputeFlags {
+  int64_t inferred = 0;  // flags that rest on no range that names recompute
+  // Kernels of either pass were launched where their ranges say, so a forward that is repeated is
+  // flagged: no flag means no recompute of them.
+  bool would_show = false;
+};
+
 // Sets kFlagRecompute by rules (a) ranges open at the launch and (b) forward-only kernels launched
-// while a backward phase is open. passes: one hint per StringId. How many of the flags rest on no
-// range that names recompute.
-int64_t flag_recompute(const Trace& trace, const PassRanges& ranges,
-                       const std::vector<PassHint>& passes, OpLabels& labels);
+// while a backward phase is open. passes: one hint per StringId.
+RecomputeFlags flag_recompute(const Trace& trace, const PassRanges& ranges,
+                              const std::vector<PassHint>& passes, OpLabels& labels);
 
 // Rule (c), a bound only: forward-only launches beyond one per backward launch of the same family,
 // times their mean duration, as a share of the window (0..1). 0 when no op could tell.

@@ -234,8 +234,10 @@ std::optional<std::string> written_value(const WrittenKey& way, const ConfigValu
 
 }  // namespace
 
-Result<void> insert_settings(const Database& db, const RunConfig& config) {
+Result<void> insert_settings(const Database& db, const RunConfig& config,
+                             const std::set<std::string>& not_in_use) {
   for (const ConfigEntry& e : config.entries) {
+    if (not_in_use.count(e.key) != 0) continue;
     for (const WrittenKey& way : key_table().ways_to_write(e.key)) {
       const auto value = written_value(way, e.value);
       if (!value) continue;

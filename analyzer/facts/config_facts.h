@@ -3,6 +3,7 @@
 // of the configuration take its value by name; only what is derived is spelled out here.
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 
@@ -21,8 +22,9 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study);
 // Columns that are not in the row are NULL, or their default.
 Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row);
 
-// fact_setting.
-Result<void> insert_settings(const Database& db, const RunConfig& config);
+// fact_setting, without the keys that are not in use.
+Result<void> insert_settings(const Database& db, const RunConfig& config,
+                             const std::set<std::string>& not_in_use = {});
 
 // The facts of a configuration alone: no run, no steps.
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study);

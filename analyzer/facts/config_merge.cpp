@@ -36,11 +36,18 @@ bool precision_agrees(const std::string& asked, const std::string& seen) {
   return (narrow(asked) && narrow(seen)) || (asked == "fp32" && seen == "tf32");
 }
 
+// GEMMs of several types agree with what is asked where one of them does.
+bool any_agrees(const std::string& asked, const std::set<std::string>& precisions) {
+  return precisions.empty() ||
+         std::any_of(precisions.begin(), precisions.end(),
+                     [&](const std::string& p) { return precision_agrees(asked, p); });
+}
+
 class Merger {
  public:
   Merger(const FactRowValues& asked, const FactRowValues& seen,
-         const std::set<std::string>& defaults)
-      : asked_(asked), seen_(seen), defaults_(defaults) {
+         const std::set<std::string>& defaults, const ConfigShown& shown)
+      : asked_(asked), seen_(seen), defaults_(defaults), shown_(shown) {
     out_.row = asked;
   }
 
@@ -56,14 +63,17 @@ class Merger {
     take_precision();
     take_graphs();
     take_dispatcher();
-    if (out_.other_run) forget_the_file();
+    if (out_.other_run)
+      forget_the_file();
+    else
+      take_denials();
     if (const std::string all = told(); !all.empty()) out_.row["contradicted"] = all;
     return std::move(out_);
   }
 
  private:
   void contradict(std::string_view key, const std::string& asked, const std::string& seen) {
-    out_.contradictions.push_back({std::string(key), asked, seen});
+    out_.contradictions.push_back({std::string(key), asked, seen, false});
   }
   // Of another run's file only is told that it is one: no setting in it is this run's.
   void forget_the_file() {
@@ -92,11 +102,36 @@ class Merger {
   }
   void take_precision() {
     const std::string asked = word(asked_, "precision"), seen = word(seen_, "precision");
-    if (seen.empty() || (!asked.empty() && precision_agrees(asked, seen))) return;
+    if (!asked.empty() && !shown_.gemm_types_told) return;
+    if (seen.empty() ||
+        (!asked.empty() && precision_agrees(asked, seen) && any_agrees(asked, shown_.precisions)))
+      return;
     out_.row["precision"] = seen;
     if (asked.empty()) return;
-    out_.row["precision_asked"] = asked;
-    contradict("precision", asked, seen);
+    // A file that names no type says FP32, and may be half of a command.
+    const bool by_default =
+        defaults_.count("bf16") != 0 && defaults_.count("fp16") != 0 && asked == "fp32";
+    if (!by_default) out_.row["precision_asked"] = asked;
+    contradict("precision", by_default ? asked + " (its default)" : asked,
+               seen == "mixed" ? fmt::format("{}", fmt::join(shown_.precisions, " and ")) : seen);
+  }
+  void take_denials() {
+    std::string keys;
+    for (const Denial& d : denials(asked_, seen_, shown_)) {
+      const bool by_default = defaults_.count(d.key) != 0;
+      contradict(d.key, d.configured + (by_default ? " (its default)" : ""), d.recorded);
+      out_.contradictions.back().told_by_rule = true;
+      keys += " " + d.key;
+      for (const auto& [key, value] : d.take) {
+        out_.row[key] = value;
+        out_.not_in_use.insert(key);
+      }
+      for (const std::string& key : d.drop) {
+        out_.row.erase(key);
+        out_.not_in_use.insert(key);
+      }
+    }
+    if (!keys.empty()) out_.row["denied"] = keys + " ";
   }
   void take_graphs() {
     const auto it = seen_.find("cuda_graphs");
@@ -126,6 +161,7 @@ class Merger {
 
   const FactRowValues &asked_, &seen_;
   const std::set<std::string>& defaults_;
+  const ConfigShown& shown_;
   ConfigMerge out_;
 };
 
@@ -138,8 +174,8 @@ std::string Contradiction::sentence() const {
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults,
-                         const std::optional<Contradiction>& unfit) {
-  return Merger(asked, recorded, defaults).run(unfit);
+                         const std::optional<Contradiction>& unfit, const ConfigShown& shown) {
+  return Merger(asked, recorded, defaults, shown).run(unfit);
 }
 
 std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world) {

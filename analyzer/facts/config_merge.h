@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "config/layout.h"
-#include "facts/config_facts.h"
+#include "facts/config_denials.h"
 
 namespace ws {
 
 struct Contradiction {
   std::string key, configured, recorded;
+  bool told_by_rule = false;  // a rule says so, with what to check
   // "tp: the configuration says 4, the recording shows 2"
   std::string sentence() const;
 };
@@ -27,13 +28,15 @@ struct ConfigMerge {
   bool unfit = false;
   // Another number of GPUs: settings may be this run's, rates of the whole job are not.
   bool other_scale = false;
+  std::set<std::string> not_in_use;  // keys whose value in the file is not that of the run
 };
 
 // defaults: keys that the file does not name. A script may be half of a command, so they make no
 // other run. unfit: see layout_against_gpus.
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults = {},
-                         const std::optional<Contradiction>& unfit = std::nullopt);
+                         const std::optional<Contradiction>& unfit = std::nullopt,
+                         const ConfigShown& shown = {});
 
 // Sizes of the file that do not divide its GPUs or, where it names none, those of the job that ran;
 // world: its ranks, 0: not known. A file for more GPUs than ran is told by other_scale.

@@ -117,7 +117,7 @@ FactRowValues recorded_config(const RunAnalysis& run) {
 
 Result<void> write_config(const Database& db, const FactInput& in) {
   if (in.options.config != nullptr && !(in.merge && in.merge->other_run))
-    if (auto ok = insert_settings(db, *in.options.config); !ok) return ok;
+    if (auto ok = insert_settings(db, *in.options.config, in.merge->not_in_use); !ok) return ok;
   return insert_row(db, "fact_config", in.merge ? in.merge->row : recorded_config(in.run));
 }
 

@@ -23,6 +23,16 @@ std::optional<int64_t> recorded_gpus(const RunAnalysis& run, const FactRowValues
   return configured != nullptr && devices > *configured ? std::optional(devices) : std::nullopt;
 }
 
+std::optional<Contradiction> other_platform(const RunConfig& config, const Platforms& platforms,
+                                            const ConfigShown& shown) {
+  const auto key = text(config, "platform");
+  if (!key || shown.platform == nullptr) return std::nullopt;
+  const Platform* asked = platforms.by_key(*key);
+  if (asked == nullptr) asked = platforms.find(*key);
+  if (asked == nullptr || asked == shown.platform) return std::nullopt;
+  return Contradiction{"platform", *key, shown.gpu, false};
+}
+
 }  // namespace
 
 Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
@@ -41,8 +51,11 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
       if (e.place.rfind("default", 0) == 0) defaults.insert(e.key);
     int64_t world = 0;
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
+    const ConfigShown shown = config_shown(run, in.evidence, platforms);
     in.merge = merge_config(asked, recorded, defaults,
-                            layout_against_gpus(layout_of(*options.config), world));
+                            layout_against_gpus(layout_of(*options.config), world), shown);
+    if (const auto other = other_platform(*options.config, platforms, shown))
+      in.merge->contradictions.push_back(*other);
   }
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,
                      write_kernels, write_collectives, write_idle, write_host, write_memory,

@@ -140,7 +140,7 @@ Notes config_notes(const Database& db, const FactInput& in) {
   if (in.options.config == nullptr) return out;
   const RunConfig& config = *in.options.config;
   for (const Contradiction& c : in.merge->contradictions)
-    out.add(NoteCode::config_contradicted, config.source, 1, c.sentence());
+    if (!c.told_by_rule) out.add(NoteCode::config_contradicted, config.source, 1, c.sentence());
   if (const auto text = withheld_rate(db))
     out.add(NoteCode::rate_withheld, config.source, 1, *text);
   for (const std::string& text : config.notes)

@@ -64,8 +64,8 @@ Result<void> read_config(const Database& db, Report& report) {
       other_run |= s.column_name(i) == std::string_view("sizes_contradicted") && s.int64(i) != 0;
     for (int i = 0; i < s.column_count(); ++i) {
       const std::string_view name = s.column_name(i);
-      const bool of_the_file =
-          name == "given" || name == "contradicted" || name == "sizes_contradicted";
+      const bool of_the_file = name == "given" || name == "contradicted" || name == "denied" ||
+                               name == "sizes_contradicted";
       if (name == "given") report.run.config_given = s.int64(i) != 0 && !other_run;
       if (!s.is_null(i) && !of_the_file)
         report.run.config.emplace_back(s.column_name(i), text_of(s, i));

@@ -145,6 +145,7 @@ constexpr Words kWords[] = {
     {"dispatcher_asked", "dispatcher asked for"},
     {"precision_asked", "precision asked for"},
     {"contradicted", "configured against recorded:"},
+    {"denied", ""},
     {"sizes_contradicted", ""},
     {"clock_offset_ns", "clock offset", Unit::time},
     {"clock_error_ns", "clock error", Unit::time},

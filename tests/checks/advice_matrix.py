@@ -100,6 +100,8 @@ def main():
             if any(f["title"].startswith("this is not the configuration") for f in fired):
                 continue
             held += 1
+            denied = {a["set"] for f in fired if f["rule"] == "configuration/not_in_effect" for a in f["actions"]}
+            c = {key: value for key, value in c.items() if key not in denied}  # told first, and not what ran
             for f in fired:
                 said = [a for a in f["actions"] if a["framework"] in (c["framework"], "env")] if f["phase"] != "data" else []
                 beside = "; ".join(as_flags(a) for a in said)

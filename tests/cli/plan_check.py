@@ -130,6 +130,17 @@ class AnalyzeWithConfig(unittest.TestCase):
         graphs = self.analyze("launch_bound", {"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["attn"]})
         self.assertIn("configuration/graphs_not_running", rules(graphs))
 
+    def test_what_the_recording_denies_is_told_once_and_not_in_use(self):
+        report = self.analyze("data_parallel_tail", {"framework": "megatron_lm", "dp": 2, "use_distributed_optimizer": True, "num_workers": 0})
+        fired = [f for f in report["findings"] if f["status"] == "fires"]
+        self.assertEqual((fired[0]["rule"], fired[0]["phase"], fired[0]["wall"]), ("configuration/not_in_effect", "data", None))
+        self.assertEqual([a["set"] for a in fired[0]["actions"]], ["use_distributed_optimizer", "num_workers", "run configuration"])
+        self.assertFalse([n for n in report["notes"] if n["code"] == "config_contradicted"])
+        self.assertTrue(any("--use-distributed-optimizer" in a["set"] for f in fired[1:] for a in f["actions"]))
+        self.assertNotIn("configuration/no_loader_workers", rules(report))
+        platform = self.analyze("healthy", {"platform": "a100"})
+        self.assertTrue(any("platform: the configuration says a100, the recording shows NVIDIA H100" in n["text"] for n in platform["notes"]))
+
     def test_a_configuration_of_another_run_is_told_first(self):
         report = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 2, "ep": 4, "gpus": 4})
         fired = [f for f in report["findings"] if f["status"] == "fires"]
@@ -205,7 +216,9 @@ class AnalyzeWithConfig(unittest.TestCase):
         order = rules(report)
         self.assertLess(order.index("configuration/recompute_whole_moe"), order.index("communication/ep_overlap"))
         full = rules(self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "recompute_granularity": "full"}))
-        self.assertLess(full.index("configuration/full_recompute"), full.index("communication/ep_overlap"))
+        self.assertLess(full.index("configuration/not_in_effect"), full.index("communication/ep_overlap"))
+        # Where the recording has it, it is a cost; where it would show and does not, none.
+        self.assertNotIn("configuration/full_recompute", full)
 
     def test_spelling_follows_the_release(self):
         def flags(version):

@@ -43,8 +43,10 @@ def advice(report, framework):
     for f in report["findings"]:
         if f["status"] != "fires":
             continue
+        shown = [a for a in f["actions"] if a["framework"] in (framework, "env", "any")]
+        settings = ["   %s%s" % ("" if a["framework"] == framework else a["framework"] + ": ", setting(a)) for a in shown]
         if f["phase"] == "data":
-            out += ["%s: %s" % (f["rule"], f["title"])] if f["rule"].startswith("configuration/") else []
+            out += ["%s: %s" % (f["rule"], f["title"])] + settings if f["rule"].startswith("configuration/") else []
             continue
         number += 1
         out.append("%d. [%s] %s: %s" % (number, f["phase"], f["rule"], f["title"]))
@@ -52,8 +54,7 @@ def advice(report, framework):
             out.append("   after %s" % f["held_back_by"])
         out += ["   instead of %s" % rule for rule in f["conflicts"] if rule in seen]
         seen.add(f["rule"])
-        shown = [a for a in f["actions"] if a["framework"] in (framework, "env", "any")]
-        out += ["   %s%s" % ("" if a["framework"] == framework else a["framework"] + ": ", setting(a)) for a in shown]
+        out += settings
     unknown = [f for f in report["findings"] if f["status"] == "unknown" and f["phase"] != "data"]
     out += ["may apply: %s (%s)" % (f["rule"], ", ".join(f["missing"])) for f in unknown]
     return "\n".join(out) + "\n"

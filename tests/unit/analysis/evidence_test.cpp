@@ -153,6 +153,19 @@ TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
   CHECK_FALSE(seen.deepep);
   CHECK(seen.precisions == std::vector<std::string>{"bf16", "fp32"});
 
+  const auto seldom_told = [&](TimeNs untold_ns) {
+    Maker o;
+    o.op(0, 100, 200, "ampere_sgemm_128x64_nn");
+    o.op(300, 400, 400 + untold_ns, "_grouped_gemm_kernel");
+    o.op(600, 9'000, 9'100, "ampere_sgemm_128x64_nn");
+    const Trace t = o.b.seal();
+    const ConfigSeen s = config_seen(t, label_ops(t, classes()), classes());
+    return std::count(s.settings.begin(), s.settings.end(),
+                      std::pair<std::string, std::string>("gemm_types_seldom_told", "1"));
+  };
+  CHECK(seldom_told(200) == 0);
+  CHECK(seldom_told(201) == 1);
+
   Maker n;
   n.op(0, 100, 200, "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)");
   n.op(300, 400, 500, "void hybrid_ep::dispatch_kernel<4>(int*)");

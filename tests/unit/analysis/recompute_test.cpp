@@ -32,6 +32,24 @@ TEST_CASE("recompute: the innermost recompute or backward range decides") {
   CHECK(flags(m) == std::vector<bool>{true, true, false, true, false, false, false});
 }
 
+TEST_CASE("recompute: where none would be missed") {
+  constexpr const char* kForward = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(P)";
+  constexpr const char* kBackward = "void flash_bwd_dq_dk_dv_loop_kernel<Traits<128>>(P)";
+  const auto would_show = [&](bool range, bool forward, bool outside) {
+    Maker m;
+    if (range) m.range(1000, 2000, "autograd::engine::evaluate_function: FlashBackward", 2, kCpu);
+    if (forward) m.op(10, 3000, 3010, kForward, 1);
+    m.op(1010, 3010, 3020, kBackward, 2);
+    if (outside) m.op(2500, 3020, 3030, kBackward, 2);
+    const Trace t = m.b.seal();
+    return label_ops(t, classes()).recompute_would_show;
+  };
+  CHECK(would_show(true, true, false));
+  CHECK_FALSE(would_show(false, true, false));
+  CHECK_FALSE(would_show(true, false, false));
+  CHECK_FALSE(would_show(true, true, true));
+}
+
 TEST_CASE("recompute: copies are never flagged") {
   Maker m;
   m.range(0, 1000, "recompute");

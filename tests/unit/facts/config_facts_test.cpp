@@ -42,6 +42,7 @@ TEST_CASE("config facts: every column of fact_config is a key of the configurati
                                             "precision_asked",
                                             "graphs_asked",
                                             "contradicted",
+                                            "denied",
                                             "sizes_contradicted",
                                             "reduces_in_16_bits",
                                             "optimizer_seen",

@@ -1,0 +1,203 @@
+// Tested by: config_denials_test.cpp
+#include "facts/config_denials.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <optional>
+
+namespace ws {
+namespace {
+
+struct Sides {
+  const FactRowValues &asked, &seen;
+  const ConfigShown& shown;
+
+  std::string text(const char* key) const { return word(asked, key); }
+  bool on(const char* key) const { return word(asked, key) == "1"; }
+  bool megatron() const { return word(asked, "framework").rfind("megatron", 0) == 0; }
+  static std::string word(const FactRowValues& row, const char* key) {
+    const auto it = row.find(key);
+    if (it == row.end()) return "";
+    if (const auto* i = std::get_if<int64_t>(&it->second)) return fmt::format("{}", *i);
+    const auto* s = std::get_if<std::string>(&it->second);
+    return s == nullptr ? "" : *s;
+  }
+};
+using Found = std::optional<Denial>;
+
+// Reductions of whole tensors and nothing that sharding needs: neither gathers nor scatters.
+bool only_all_reduces(const KindTraffic& t, double least) {
+  return !t.unclear && t.all_reduces >= least && t.gathers == 0 && t.reduce_scatters == 0 &&
+         t.all_to_alls == 0 && t.sends == 0;
+}
+
+// Enough of it to matter, in pieces of which all but the last could lie under compute, and none
+// does.
+bool never_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, double hidden_ns) {
+  constexpr double kMatters = 0.02, kNothing = 0.005;
+  return shown.whole && t.records >= 2 && ns > kMatters * shown.step_ns &&
+         hidden_ns < kNothing * ns;
+}
+
+constexpr const char* kNothingHidden = "nothing of that traffic under compute";
+
+Found recompute(const Sides& s) {
+  if (s.text("recompute_granularity") != "full" || !s.shown.no_recompute) return std::nullopt;
+  return Denial{"recompute_granularity",
+                "full",
+                "no forward kernel in the backward pass",
+                {{"recompute_granularity", std::string("none")}},
+                {"recompute_modules", "recompute_method", "recompute_num_layers"}};
+}
+
+// One layer alone reduces four times, twice in each pass.
+constexpr double kReductionsOfOneLayer = 4;
+bool no_sequence_parallelism(const Sides& s) {
+  return s.shown.whole && only_all_reduces(s.shown.tp, kReductionsOfOneLayer);
+}
+
+Found sequence_parallel(const Sides& s) {
+  if (!s.on("sequence_parallel") || !no_sequence_parallelism(s)) return std::nullopt;
+  return Denial{"sequence_parallel",
+                "yes",
+                "all-reduces of TP without gathers",
+                {{"sequence_parallel", int64_t{0}}},
+                {}};
+}
+
+Found tp_overlap(const Sides& s) {
+  const KindTraffic& tp = s.shown.tp;
+  const bool denied =
+      !tp.unclear && tp.sends == 0 && never_hidden(s.shown, tp, tp.ns, tp.hidden_ns);
+  if (!s.on("tp_comm_overlap") || !denied) return std::nullopt;
+  Denial out{"tp_comm_overlap", "yes", kNothingHidden, {}, {}};
+  // Without sequence parallelism it can not run at all.
+  if (no_sequence_parallelism(s)) out.take = {{"tp_comm_overlap", int64_t{0}}};
+  return out;
+}
+
+bool no_distributed_optimizer(const Sides& s) {
+  return s.shown.whole && only_all_reduces(s.shown.dp, 1) && !s.on("megatron_fsdp");
+}
+
+Found distributed_optimizer(const Sides& s) {
+  if (!s.on("use_distributed_optimizer") || !no_distributed_optimizer(s)) return std::nullopt;
+  Denial out{"use_distributed_optimizer",
+             "yes",
+             "all-reduces of DP without gathers",
+             {{"use_distributed_optimizer", int64_t{0}}},
+             {}};
+  if (s.on("overlap_param_gather")) out.take["overlap_param_gather"] = int64_t{0};
+  return out;
+}
+
+Found param_gather(const Sides& s) {
+  const KindTraffic& dp = s.shown.dp;
+  if (!s.on("overlap_param_gather")) return std::nullopt;
+  if (no_distributed_optimizer(s))
+    return Denial{"overlap_param_gather",
+                  "yes",
+                  "no gathers of DP",
+                  {{"overlap_param_gather", int64_t{0}}},
+                  {}};
+  if (dp.unclear || dp.gathers < 2 || !never_hidden(s.shown, dp, dp.gather_ns, dp.gather_hidden_ns))
+    return std::nullopt;
+  return Denial{"overlap_param_gather", "yes", "nothing of the gathers under compute", {}, {}};
+}
+
+Found grad_reduce(const Sides& s) {
+  const KindTraffic& dp = s.shown.dp;
+  if (!s.on("overlap_grad_reduce") || dp.unclear || dp.all_reduces + dp.reduce_scatters < 2 ||
+      !never_hidden(s.shown, dp, dp.reduce_ns, dp.reduce_hidden_ns))
+    return std::nullopt;
+  return Denial{"overlap_grad_reduce", "yes", "nothing of the reductions under compute", {}, {}};
+}
+
+Found gradient_type(const Sides& s) {
+  if (!s.on("grad_reduce_in_fp32") || Sides::word(s.seen, "reduces_in_16_bits") != "1" ||
+      s.shown.dp.unclear)
+    return std::nullopt;
+  return Denial{"grad_reduce_in_fp32",
+                "yes",
+                "reductions in 16 bits",
+                {{"grad_reduce_in_fp32", int64_t{0}}},
+                {}};
+}
+
+// The names of the loader's ranges tell whether a process of its own made the batches, not how
+// many.
+Found loader_workers(const Sides& s) {
+  const std::string workers = s.text("num_workers");
+  const std::string seen = Sides::word(s.seen, "loader_workers_seen");
+  if (workers.empty() || seen.empty() || (workers == "0") == (seen == "0")) return std::nullopt;
+  if (seen == "1") return Denial{"num_workers", workers, "worker processes", {}, {"num_workers"}};
+  return Denial{"num_workers", workers, "no worker processes", {{"num_workers", int64_t{0}}}, {}};
+}
+
+bool asks_for_fsdp(const Sides& s) {
+  const std::string size = s.text("fsdp_shard_size");
+  return (!size.empty() && size != "1") || !s.text("fsdp_reshard_after_forward").empty();
+}
+
+Found fully_sharded(const Sides& s) {
+  const bool reduces = s.shown.whole && only_all_reduces(s.shown.dp, 1);
+  const bool ddp = Sides::word(s.seen, "ddp_seen") == "1";
+  if (!asks_for_fsdp(s) || !(reduces || ddp)) return std::nullopt;
+  return Denial{"fsdp_shard_size",
+                "sharded parameters",
+                ddp ? "DistributedDataParallel" : "all-reduces of gradients without gathers",
+                {},
+                {"fsdp_shard_size", "fsdp_reshard_after_forward"}};
+}
+
+Found replicated(const Sides& s) {
+  constexpr const char* kKeys[] = {"ddp_bucket_cap_mb", "ddp_gradient_as_bucket_view",
+                                   "ddp_find_unused_parameters"};
+  const KindTraffic& dp = s.shown.dp;
+  const bool shards = s.shown.whole && !dp.unclear && dp.gathers >= 2 && dp.reduce_scatters >= 2 &&
+                      dp.all_reduces == 0;
+  if (!shards || asks_for_fsdp(s) || s.megatron()) return std::nullopt;
+  for (const char* key : kKeys)
+    if (s.asked.count(key) != 0)
+      return Denial{key,
+                    "DistributedDataParallel",
+                    "gathers and reduce-scatters of sharded parameters",
+                    {},
+                    {std::begin(kKeys), std::end(kKeys)}};
+  return std::nullopt;
+}
+
+// A ring is sends, and so is an all-to-all whose operation nobody recorded: these two are told
+// apart from gathers only. source: Transformer Engine context_parallel.py
+Found context_exchange(const Sides& s) {
+  const KindTraffic& cp = s.shown.cp;
+  const bool gathers =
+      s.shown.whole && !cp.unclear && cp.gathers >= 2 && cp.all_to_alls == 0 && cp.sends == 0;
+  std::string asked = s.text("cp_comm_type");
+  if (asked.empty() && s.megatron() && gathers) asked = "p2p";
+  if (!gathers || asked.empty() || asked == "allgather") return std::nullopt;
+  return Denial{"cp_comm_type",
+                asked,
+                "gathers of CP without sends",
+                {{"cp_comm_type", std::string("allgather")}},
+                {}};
+}
+
+// The table: one row a setting.
+constexpr Found (*kTable[])(const Sides&) = {
+    recompute,     sequence_parallel, tp_overlap,      distributed_optimizer,
+    param_gather,  grad_reduce,       gradient_type,   loader_workers,
+    fully_sharded, replicated,        context_exchange};
+
+}  // namespace
+
+std::vector<Denial> denials(const FactRowValues& asked, const FactRowValues& seen,
+                            const ConfigShown& shown) {
+  std::vector<Denial> out;
+  for (const auto row : kTable)
+    if (Found found = row({asked, seen, shown})) out.push_back(std::move(*found));
+  return out;
+}
+
+}  // namespace ws

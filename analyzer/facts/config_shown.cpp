@@ -1,0 +1,121 @@
+// Tested by: config_denials_test.cpp
+#include "facts/config_shown.h"
+
+#include <algorithm>
+
+namespace ws {
+namespace {
+
+constexpr int64_t kLargeBytes = 1 << 20;
+
+void add_row(const CollectiveRow& row, KindTraffic& to) {
+  const auto count = static_cast<double>(row.count);
+  const auto ns = static_cast<double>(row.total_ns), hidden = static_cast<double>(row.hidden_ns);
+  to.records += count;
+  to.ns += ns;
+  to.hidden_ns += hidden;
+  switch (row.op) {
+    case CollectiveOp::all_reduce:
+      to.unclear = to.unclear || row.bytes < 0;
+      to.all_reduces += row.bytes >= kLargeBytes ? count : 0;
+      to.reduce_ns += ns;
+      to.reduce_hidden_ns += hidden;
+      break;
+    case CollectiveOp::reduce_scatter:
+      to.reduce_scatters += count;
+      to.reduce_ns += ns;
+      to.reduce_hidden_ns += hidden;
+      break;
+    case CollectiveOp::all_gather:
+      to.gathers += count;
+      to.gather_ns += ns;
+      to.gather_hidden_ns += hidden;
+      break;
+    case CollectiveOp::all_to_all:
+      to.all_to_alls += count;
+      break;
+    case CollectiveOp::send:
+    case CollectiveOp::recv:
+    case CollectiveOp::send_recv:
+      to.sends += count;
+      break;
+    case CollectiveOp::unknown:
+      to.unclear = true;
+      break;
+    default:
+      break;
+  }
+}
+
+void per_step(KindTraffic& t, double steps) {
+  for (double* v :
+       {&t.all_reduces, &t.gathers, &t.reduce_scatters, &t.all_to_alls, &t.sends, &t.records, &t.ns,
+        &t.hidden_ns, &t.gather_ns, &t.gather_hidden_ns, &t.reduce_ns, &t.reduce_hidden_ns})
+    *v /= steps;
+}
+
+KindTraffic* of_kind(ConfigShown& shown, CommKind kind) {
+  switch (kind) {
+    case CommKind::tp:
+      return &shown.tp;
+    case CommKind::dp:
+      return &shown.dp;
+    case CommKind::cp:
+      return &shown.cp;
+    default:
+      return nullptr;
+  }
+}
+
+bool says(const RankAnalysis& rank, std::string_view setting) {
+  const auto& settings = rank.config.settings;
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const auto& s) { return s.first == setting; });
+}
+
+// A rank where recompute would not show says nothing, and one that shows some says all.
+bool no_recompute(const RunAnalysis& run) {
+  bool would_show = !run.ranks.empty();
+  for (const RankAnalysis& rank : run.ranks) {
+    would_show = would_show && says(rank, "recompute_would_show");
+    for (const DeviceAnalysis& device : rank.devices)
+      if (device.memory.recompute_ns > 0) return false;
+  }
+  return would_show;
+}
+
+bool complete(const RunAnalysis& run, const RunEvidence& evidence) {
+  if (evidence.steady_steps < 1 || run.means.counted < 1 || lost_records(run.ranks)) return false;
+  return std::none_of(run.ranks.begin(), run.ranks.end(), [](const RankAnalysis& rank) {
+    return rank.graphs_as_a_whole || rank.step_origin == StepOrigin::whole;
+  });
+}
+
+}  // namespace
+
+ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
+                         const Platforms& platforms) {
+  ConfigShown out;
+  out.whole = complete(run, evidence);
+  out.step_ns = static_cast<double>(run.means.step_ns());
+  out.no_recompute = out.whole && no_recompute(run);
+  for (const RankAnalysis& rank : run.ranks) {
+    out.gemm_types_told = out.gemm_types_told && !says(rank, "gemm_types_seldom_told");
+    out.precisions.insert(rank.config.precisions.begin(), rank.config.precisions.end());
+    for (const Communicator& c : rank.communicators) {
+      KindTraffic* traffic = of_kind(out, c.kind);
+      if (traffic != nullptr && (c.guessed || !c.named)) traffic->unclear = true;
+    }
+    for (const DeviceAnalysis& device : rank.devices) {
+      if (out.gpu.empty()) out.gpu = device.gpu;
+      for (const CollectiveRow& row : device.collectives)
+        if (KindTraffic* to = row.peer_copy ? nullptr : of_kind(out, row.kind)) add_row(row, *to);
+    }
+  }
+  if (!out.gpu.empty()) out.platform = platforms.find(out.gpu);
+  for (KindTraffic* t : {&out.tp, &out.dp, &out.cp})
+    per_step(*t, std::max(1.0, static_cast<double>(run.means.counted)));
+  return out;
+}
+
+}  // namespace ws

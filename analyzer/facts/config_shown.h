@@ -1,0 +1,40 @@
+#pragma once
+// What the records of a run say of settings: how its kernels multiply, how each kind of parallelism
+// talks, whether the forward pass runs again. merge_config() holds a configuration against it.
+#include <set>
+#include <string>
+
+#include "analysis/run_analysis.h"
+#include "analysis/run_evidence.h"
+#include "config/platforms.h"
+
+namespace ws {
+
+// Collectives of one kind, per counted step and device.
+struct KindTraffic {
+  double all_reduces = 0;  // of the size of gradients or activations: losses and norms go beside
+  // Of any size. User buffers of Transformer Engine are sends and operations without a name.
+  double gathers = 0, reduce_scatters = 0, all_to_alls = 0, sends = 0;
+  double records = 0;
+  double ns = 0, hidden_ns = 0;  // hidden: under compute
+  double gather_ns = 0, gather_hidden_ns = 0, reduce_ns = 0, reduce_hidden_ns = 0;
+  bool unclear = false;  // operations that no name tells, or the kind was guessed
+};
+
+struct ConfigShown {
+  // Whole steps of complete records, no graph recorded as one piece: what is not there, did not
+  // run.
+  bool whole = false;
+  double step_ns = 0;
+  KindTraffic tp, dp, cp;
+  bool no_recompute = false;         // looked for where it would show, and not there
+  std::set<std::string> precisions;  // of the GEMMs
+  bool gemm_types_told = true;       // by the names of most of them
+  const Platform* platform = nullptr;
+  std::string gpu;
+};
+
+ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
+                         const Platforms& platforms);
+
+}  // namespace ws

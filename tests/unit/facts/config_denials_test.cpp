@@ -1,0 +1,232 @@
+// Which settings of a file a recording denies, and where it can not know.
+#include "facts/config_denials.h"
+
+#include <functional>
+
+#include "facts/config_merge.h"
+#include "support/catch.h"
+#include "unit/analysis/made_rank.h"
+
+namespace ws {
+namespace {
+
+constexpr TimeNs kMs = 1'000'000;
+
+using Change = std::function<void(RankAnalysis&)>;
+
+// Two ranks alike: six counted steps of 1 ms, a fifth of it communication of the kind.
+RunAnalysis run_with(CommKind kind, const std::vector<CollectiveRow>& rows,
+                     const Change& change = {}) {
+  DeviceAnalysis device = made::device(made::leaves(
+      {{Leaf::gemm, 800'000}, {comm_leaf(OpClass::comm, kind, CommPart::unsplit), 200'000}}));
+  device.collectives = rows;
+  std::vector<RankAnalysis> ranks = {made::rank(device, 0, 2), made::rank(device, 1, 2)};
+  for (RankAnalysis& r : ranks) {
+    r.communicators.push_back({"GROUP", "1|0|1", {0, 1}, 2, kind, true, false});
+    if (change) change(r);
+  }
+  RunAnalysis run;
+  run.ranks = std::move(ranks);
+  run.means = means_of(run.ranks);
+  return run;
+}
+
+CollectiveRow row(CommKind kind, CollectiveOp op, int64_t per_step, int64_t bytes = 96 << 20,
+                  TimeNs hidden_ns = 0) {
+  CollectiveRow out = made::collective(kind, op, 6 * 200'000, 6 * per_step);
+  out.bytes = bytes;
+  out.hidden_ns = hidden_ns;
+  return out;
+}
+
+std::string denied_keys(const RunAnalysis& run, const FactRowValues& asked,
+                        const FactRowValues& seen = {}) {
+  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means), *platforms);
+  std::string out;
+  for (const Denial& d : denials(asked, seen, shown)) out += (out.empty() ? "" : " ") + d.key;
+  return out;
+}
+
+FactRowValues on(const char* key) { return {{key, int64_t{1}}}; }
+
+}  // namespace
+
+TEST_CASE("denials: all-reduces alone deny sequence parallelism and the distributed optimizer") {
+  struct Side {
+    const char* key;
+    CommKind kind;
+    int64_t per_step;
+  };
+  for (const Side& s : {Side{"sequence_parallel", CommKind::tp, 4},
+                        Side{"use_distributed_optimizer", CommKind::dp, 1}}) {
+    INFO(s.key);
+    const CollectiveRow reduce = row(s.kind, CollectiveOp::all_reduce, s.per_step);
+    const auto keys = [&](const std::vector<CollectiveRow>& rows, const Change& change = {}) {
+      return denied_keys(run_with(s.kind, rows, change), on(s.key));
+    };
+    CHECK(keys({reduce}) == s.key);
+    CHECK(denied_keys(run_with(s.kind, {reduce}), {}).empty());
+    CHECK(denied_keys(run_with(s.kind, {reduce}), {{s.key, int64_t{0}}}).empty());
+    // A single gather or scatter, or an operation without a name, may be what the setting makes.
+    for (const CollectiveOp op :
+         {CollectiveOp::all_gather, CollectiveOp::reduce_scatter, CollectiveOp::unknown})
+      CHECK(keys({reduce, row(s.kind, op, 1, 4096)}).empty());
+    CHECK(keys({}).empty());
+    CHECK(keys({row(s.kind, CollectiveOp::all_reduce, 8, 4096)}).empty());  // losses and norms
+    CHECK(keys({row(s.kind, CollectiveOp::all_reduce, 8, -1)}).empty());
+    // Nothing is sure of a guessed kind, of no whole step, of graphs in one piece.
+    CHECK(keys({reduce}, [](RankAnalysis& r) { r.communicators[0].guessed = true; }).empty());
+    CHECK(keys({reduce}, [](RankAnalysis& r) { r.communicators[0].named = false; }).empty());
+    CHECK(keys({reduce}, [](RankAnalysis& r) { r.step_origin = StepOrigin::whole; }).empty());
+    CHECK(keys({reduce}, [](RankAnalysis& r) { r.graphs_as_a_whole = true; }).empty());
+  }
+  // One layer reduces four times: fewer are not those of its activations.
+  CHECK(denied_keys(run_with(CommKind::tp, {row(CommKind::tp, CollectiveOp::all_reduce, 3)}),
+                    on("sequence_parallel"))
+            .empty());
+  FactRowValues fsdp = on("use_distributed_optimizer");
+  fsdp["megatron_fsdp"] = int64_t{1};
+  CHECK(denied_keys(run_with(CommKind::dp, {row(CommKind::dp, CollectiveOp::all_reduce, 1)}), fsdp)
+            .empty());
+}
+
+TEST_CASE("denials: an overlap of which nothing lies under compute") {
+  struct Side {
+    const char* key;
+    CommKind kind;
+    CollectiveOp op;
+  };
+  for (const Side& s : {Side{"tp_comm_overlap", CommKind::tp, CollectiveOp::all_gather},
+                        Side{"overlap_grad_reduce", CommKind::dp, CollectiveOp::reduce_scatter},
+                        Side{"overlap_param_gather", CommKind::dp, CollectiveOp::all_gather}}) {
+    INFO(s.key);
+    const auto keys = [&](const CollectiveRow& r) {
+      return denied_keys(run_with(s.kind, {r}), on(s.key));
+    };
+    CHECK(keys(row(s.kind, s.op, 8)) == s.key);
+    CHECK(keys(row(s.kind, s.op, 8, 1 << 20, kMs / 10)).empty());  // some is hidden
+    CHECK(keys(row(s.kind, s.op, 1)).empty());  // the last of all has nothing to hide under
+    CollectiveRow little = row(s.kind, s.op, 8);
+    little.total_ns = little.unsplit_ns = 6 * 10'000;
+    CHECK(keys(little).empty());
+  }
+  // User buffers are sends.
+  CHECK(denied_keys(run_with(CommKind::tp, {row(CommKind::tp, CollectiveOp::all_gather, 8),
+                                            row(CommKind::tp, CollectiveOp::send_recv, 8)}),
+                    on("tp_comm_overlap"))
+            .empty());
+}
+
+TEST_CASE("denials: full recompute where it would show") {
+  const FactRowValues full = {{"recompute_granularity", std::string("full")}};
+  const auto keys = [&](bool would_show, TimeNs recompute_ns, const FactRowValues& asked) {
+    return denied_keys(run_with(CommKind::dp, {},
+                                [&](RankAnalysis& r) {
+                                  if (would_show)
+                                    r.config.settings.emplace_back("recompute_would_show", "1");
+                                  r.devices[0].memory.recompute_ns = recompute_ns;
+                                }),
+                       asked);
+  };
+  CHECK(keys(true, 0, full) == "recompute_granularity");
+  CHECK(keys(false, 0, full).empty());
+  CHECK(keys(true, 1000, full).empty());
+  CHECK(keys(true, 0, {{"recompute_granularity", std::string("selective")}}).empty());
+  // One rank of two can not tell.
+  int asked_ranks = 0;
+  CHECK(denied_keys(run_with(CommKind::dp, {},
+                             [&](RankAnalysis& r) {
+                               if (asked_ranks++ == 0)
+                                 r.config.settings.emplace_back("recompute_would_show", "1");
+                             }),
+                    full)
+            .empty());
+}
+
+TEST_CASE("denials: loader, gradients, sharding and the exchange of context parallelism") {
+  const RunAnalysis none = run_with(CommKind::dp, {});
+  const auto workers = [&](int64_t asked, int64_t seen) {
+    return denied_keys(none, {{"num_workers", asked}}, {{"loader_workers_seen", seen}});
+  };
+  CHECK(workers(0, 1) == "num_workers");
+  CHECK(workers(4, 0) == "num_workers");
+  CHECK(workers(0, 0).empty());
+  CHECK(workers(4, 1).empty());
+  CHECK(denied_keys(none, {{"num_workers", int64_t{0}}}).empty());
+  CHECK(denied_keys(none, on("grad_reduce_in_fp32"), on("reduces_in_16_bits")) ==
+        "grad_reduce_in_fp32");
+  CHECK(denied_keys(none, on("grad_reduce_in_fp32"), {{"reduces_in_16_bits", int64_t{0}}}).empty());
+
+  const RunAnalysis reduces =
+      run_with(CommKind::dp, {row(CommKind::dp, CollectiveOp::all_reduce, 1)});
+  const RunAnalysis shards =
+      run_with(CommKind::dp, {row(CommKind::dp, CollectiveOp::all_gather, 6, 1 << 20, kMs),
+                              row(CommKind::dp, CollectiveOp::reduce_scatter, 6, 1 << 20, kMs)});
+  const FactRowValues fsdp = {{"fsdp_shard_size", int64_t{64}}};
+  const FactRowValues ddp = {{"ddp_bucket_cap_mb", 25.0}};
+  CHECK(denied_keys(reduces, fsdp) == "fsdp_shard_size");
+  CHECK(denied_keys(reduces, {{"fsdp_shard_size", int64_t{1}}}).empty());
+  CHECK(denied_keys(shards, fsdp).empty());
+  CHECK(denied_keys(shards, fsdp, on("ddp_seen")) == "fsdp_shard_size");
+  CHECK(denied_keys(shards, ddp) == "ddp_bucket_cap_mb");
+  CHECK(denied_keys(reduces, ddp).empty());
+
+  const RunAnalysis gathers =
+      run_with(CommKind::cp, {row(CommKind::cp, CollectiveOp::all_gather, 6),
+                              row(CommKind::cp, CollectiveOp::reduce_scatter, 6)});
+  const RunAnalysis ring = run_with(CommKind::cp, {row(CommKind::cp, CollectiveOp::send_recv, 6)});
+  const FactRowValues p2p = {{"cp_comm_type", std::string("p2p")}};
+  CHECK(denied_keys(gathers, p2p) == "cp_comm_type");
+  CHECK(denied_keys(gathers, {{"cp_comm_type", std::string("allgather")}}).empty());
+  CHECK(denied_keys(gathers, {{"framework", std::string("megatron_lm")}}) == "cp_comm_type");
+  CHECK(denied_keys(gathers, {}).empty());
+  CHECK(denied_keys(ring, p2p).empty());
+  CHECK(denied_keys(ring, {{"cp_comm_type", std::string("a2a")}}).empty());  // sends as well
+}
+
+TEST_CASE("denials: the row has what ran, and the lever is not in use") {
+  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  const RunAnalysis run = run_with(CommKind::tp, {row(CommKind::tp, CollectiveOp::all_reduce, 8)});
+  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means), *platforms);
+  const FactRowValues asked = {{"sequence_parallel", int64_t{1}},
+                               {"tp_comm_overlap", int64_t{1}},
+                               {"num_workers", int64_t{0}}};
+  const ConfigMerge m = merge_config(asked, {{"loader_workers_seen", int64_t{1}}}, {"num_workers"},
+                                     std::nullopt, shown);
+  CHECK(std::get<int64_t>(m.row.at("sequence_parallel")) == 0);
+  CHECK(std::get<int64_t>(m.row.at("tp_comm_overlap")) == 0);  // it can not run without
+  CHECK(m.row.count("num_workers") == 0);
+  CHECK(std::get<std::string>(m.row.at("denied")) ==
+        " sequence_parallel tp_comm_overlap num_workers ");
+  CHECK(std::get<std::string>(m.row.at("contradicted")).find("0 (its default) against worker") !=
+        std::string::npos);
+  CHECK(m.not_in_use ==
+        std::set<std::string>{"num_workers", "sequence_parallel", "tp_comm_overlap"});
+  for (const Contradiction& c : m.contradictions) CHECK(c.told_by_rule);
+}
+
+TEST_CASE("denials: GEMMs of several types, of which none is the one asked for") {
+  ConfigShown shown;
+  shown.precisions = {"bf16", "fp16"};
+  const FactRowValues seen = {{"precision", std::string("mixed")}};
+  const auto asked = [&](const char* precision) {
+    return merge_config({{"precision", std::string(precision)}}, seen, {}, std::nullopt, shown);
+  };
+  const ConfigMerge fp32 = asked("fp32");
+  CHECK(std::get<std::string>(fp32.row.at("precision")) == "mixed");
+  CHECK(std::get<std::string>(fp32.row.at("precision_asked")) == "fp32");
+  REQUIRE(fp32.contradictions.size() == 1);
+  CHECK(fp32.contradictions[0].recorded == "bf16 and fp16");
+  CHECK(asked("bf16").contradictions.empty());
+  // The router multiplies in FP32, and the names of the experts' GEMMs tell nothing.
+  shown.gemm_types_told = false;
+  CHECK(merge_config({{"precision", std::string("bf16")}}, {{"precision", std::string("fp32")}}, {},
+                     std::nullopt, shown)
+            .contradictions.empty());
+  shown.gemm_types_told = true;
+  shown.precisions.insert("tf32");
+  CHECK(asked("fp32").contradictions.empty());
+}
+
+}  // namespace ws
