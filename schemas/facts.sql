@@ -21,6 +21,7 @@ CREATE TABLE fact_run (
   gpu_memory_bytes INTEGER,         -- capacity of one GPU
   platform TEXT,                    -- key of rules/platforms.json ("h100", "gb200", ...); NULL: unknown GPU
   framework TEXT,                   -- as names in the recording tell, Megatron Core as megatron_lm; one of: pytorch megatron_lm megatron_bridge; NULL: not told
+  framework_by TEXT,                -- what tells it: a training program's own names, Megatron Core's (whatever is built on it), recorded operators among which Megatron's would stand, or kernels, above which anything may run; one of: program core operators kernels; NULL: not told
   step_origin TEXT NOT NULL,        -- one of: user_range profiler_step named_range megatron_ranges optimizer_burst kernel_period whole
   step_window TEXT NOT NULL,        -- one of: device host whole
   step_count INTEGER NOT NULL,      -- complete steps of the rank with most; 0: none found

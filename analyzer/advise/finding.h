@@ -31,8 +31,14 @@ struct Finding {
   std::string wall;   // "" for data quality
   std::string phase;  // data fit scale profile retune
   FindingStatus status = FindingStatus::no;
-  bool leads = false;        // answers the verdict's cause
-  std::string held_back_by;  // rule of an earlier phase that is broken: act on that first
+  bool leads = false;              // answers the verdict's cause
+  std::string held_back_by;        // rule of an earlier phase that is broken: act on that first
+  std::vector<std::string> after;  // rules that fire and come first, since this one builds on them
+  // Of an earlier phase something stands behind this one: which, and why this one comes first.
+  struct Ahead {
+    std::string of_phase, because;
+  };
+  std::optional<Ahead> ahead;
   std::vector<ClauseValue> clauses;
   std::vector<EvidenceValue> evidence;
   std::optional<double> gain_lo_share, gain_hi_share;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -124,6 +126,48 @@ void hold_back(std::vector<Finding>& findings, const RuleSet& rules) {
   }
 }
 
+// `after` as far as it fires.
+void note_predecessors(std::vector<Finding>& findings, const RuleSet& rules) {
+  std::set<std::string> fires;
+  for (const Finding& f : findings)
+    if (f.status == FindingStatus::fires) fires.insert(f.rule);
+  for (Finding& f : findings) {
+    const Rule* rule = rules.find(f.rule);
+    if (rule == nullptr || fires.count(f.rule) == 0) continue;
+    std::copy_if(rule->after.begin(), rule->after.end(), std::back_inserter(f.after),
+                 [&](const std::string& id) { return fires.count(id) > 0; });
+  }
+}
+
+std::string why_ahead(const Rule& rule, const VerdictFacts& verdict) {
+  if (rule.breaks) return "nothing else counts before it is mended";
+  switch (tier_of(rule, verdict).cause) {
+    case 0:
+      return "it answers the verdict";
+    case 1:
+      return "it answers the second cause of the verdict";
+    default:
+      return "an action that follows builds on it";
+  }
+}
+
+// Where the list leaves the order of the phases it says so. How to record is no phase of the work.
+void note_out_of_phase(std::vector<Finding>& findings, const RuleSet& rules,
+                       const VerdictFacts& verdict) {
+  constexpr std::string_view kRecording = "data";
+  std::string earliest;  // of the phases behind
+  for (size_t i = findings.size(); i-- > 0;) {
+    Finding& f = findings[i];
+    const Rule* rule = rules.find(f.rule);
+    if (f.status != FindingStatus::fires || f.phase == kRecording || rule == nullptr) continue;
+    if (!earliest.empty() && phase_index(earliest) < phase_index(f.phase)) {
+      if (f.held_back_by.empty()) f.ahead = Finding::Ahead{earliest, why_ahead(*rule, verdict)};
+    } else {
+      earliest = f.phase;
+    }
+  }
+}
+
 void prune_conflicts(std::vector<Finding>& findings) {
   std::map<std::string, bool> fires;
   for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
@@ -157,6 +201,8 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
   prune_conflicts(out);
   hold_back(out, rules);
+  note_predecessors(out, rules);
+  note_out_of_phase(out, rules, verdict);
   return out;
 }
 

@@ -13,6 +13,7 @@
 // Then `after`: a finding that fires is preceded at once by the firing findings it must follow,
 // whatever their tier: removing the syncs comes right before the graphs that need them gone.
 // A finding is silent where one that its rule names in `unless` fires.
+// Where a finding stands ahead of one of an earlier phase it says so, and why (`ahead`).
 // Last, a broken phase holds the later ones back (`held_back_by`): they stay in the list, marked.
 // Errors are never held back, and more groups to split memory over are how a broken fit is mended.
 // Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
@@ -29,8 +30,8 @@ struct VerdictFacts {
   std::string cause, also_cause;  // "" when there is none
 };
 
-// findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing) and `held_back_by`, prunes
-// `conflicts`.
+// findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing), `held_back_by`, `after`
+// and `ahead`, prunes `conflicts`.
 std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
                                     const VerdictFacts& verdict);
 

@@ -8,6 +8,7 @@
 #include <cinttypes>
 #include <functional>
 
+#include "advise/frameworks.h"
 #include "advise/json_text.h"
 #include "base/text.h"
 
@@ -143,7 +144,8 @@ Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
           {std::string(row->text(0)), std::string(row->text(1)), std::string(row->text(2))});
     }
   }
-  out.framework = config("framework");
+  const Frameworks frameworks = frameworks_of(facts);
+  if (frameworks.certain()) out.framework = frameworks.names.front();
   return out;
 }
 

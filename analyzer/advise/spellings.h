@@ -47,7 +47,7 @@ struct Settings {
     std::string framework, name, value;  // a row of fact_setting
   };
   std::vector<Given> given;
-  std::string framework;  // of the configuration, "" when it does not say
+  std::string framework;  // "" where neither configuration nor recording tells for certain
 };
 
 Result<FlagTable> load_spellings(const std::string& path);

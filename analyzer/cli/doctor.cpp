@@ -16,6 +16,7 @@
 #include "cli/inject_library.h"
 #include "cli/verbs.h"
 #include "report/escape.h"
+#include "report/layout.h"
 
 namespace ws::cli {
 namespace {
@@ -32,7 +33,7 @@ class Findings {
 
  private:
   static void print(std::string_view state, std::string_view what, const std::string& text) {
-    std::cout << fmt::format("{:<5} {:<10} {}\n", state, what, escape_text(text));
+    std::cout << hanging(fmt::format("{:<5} {:<10} ", state, what), escape_text(text));
   }
   std::vector<std::string> bad_;
 };

@@ -41,11 +41,28 @@ std::string run_id(const RunAnalysis& run) {
 }
 
 struct RunFacts {
-  std::string gpu, framework;
+  std::string gpu;
   int64_t world_size = 0, gpu_memory_bytes = 0, host_steps = 0;
   int64_t steady = 0;  // of the device with most complete steps
   StepOrigin origin = StepOrigin::whole;
 };
+
+// What a name of framework_of says, the surest first.
+struct Told {
+  std::string_view name, framework, by;
+};
+constexpr Told kTold[] = {{"megatron_bridge", "megatron_bridge", "program"},
+                          {"megatron_lm", "megatron_lm", "program"},
+                          {"megatron_core", "megatron_lm", "core"},
+                          {"pytorch", "pytorch", "operators"},
+                          {"pytorch_kernels", "pytorch", "kernels"}};
+
+const Told* told_by(const RunAnalysis& run) {
+  for (const Told& told : kTold)
+    for (const RankAnalysis& rank : run.ranks)
+      if (rank.framework == told.name) return &told;
+  return nullptr;
+}
 
 RunFacts facts_of(const FactInput& in) {
   RunFacts out;
@@ -54,7 +71,6 @@ RunFacts facts_of(const FactInput& in) {
   for (const RankAnalysis& rank : in.run.ranks) {
     out.world_size = std::max<int64_t>(out.world_size, rank.world_size);
     out.host_steps = std::max(out.host_steps, rank.host_steps);
-    if (out.framework.empty()) out.framework = rank.framework;
     if (!origin_known && (!rank.devices.empty() || rank.host_steps > 0)) {
       out.origin = rank.step_origin;
       origin_known = true;
@@ -161,15 +177,15 @@ Result<void> write_run(const Database& db, const FactInput& in) {
   for (int32_t rank : v.where_ranks) ranks.push_back(std::to_string(rank));
   std::optional<std::string> where_ranks = joined(ranks);
   if (where_ranks) std::erase(*where_ranks, ' ');
-  const std::string_view framework = facts.framework;
-  const bool told =
-      framework == "pytorch" || framework == "megatron_lm" || framework == "megatron_bridge";
+  const Told* told = told_by(in.run);
   FactTable table(db, "fact_run");
   table.row(run_id(in.run), WS_VERSION, in.run.ranks.size(), means.devices.size(),
             known(facts.world_size > 0, facts.world_size), v.single_rank_of_job,
             known(!facts.gpu.empty(), facts.gpu), known(capacity > 0, capacity),
             platform == nullptr ? std::nullopt : std::optional(platform->key),
-            known(told, framework), name_of(facts.origin), window_name(in.run.step_window),
+            told == nullptr ? std::nullopt : std::optional(told->framework),
+            told == nullptr ? std::nullopt : std::optional(told->by), name_of(facts.origin),
+            window_name(in.run.step_window),
             stepped ? e.complete_steps : (devices ? int64_t{0} : facts.host_steps),
             stepped ? facts.steady : int64_t{0}, known(devices, step), known(stepped, e.median_ns),
             known(stepped, e.min_ns), known(stepped, e.max_ns), known(stepped, e.spread_share),

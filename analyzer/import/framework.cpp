@@ -20,18 +20,31 @@ bool is_megatron(std::string_view s) {
                                              "_ReduceFromModelParallelRegion",
                                              "_GatherFromSequenceParallelRegion",
                                              "_ReduceScatterToSequenceParallelRegion"};
-  return has(s, "megatron/core/") || has(s, "megatron.core.") || has(s, "megatron/training/") ||
-         has(s, "megatron.training.") ||
+  return has(s, "megatron/core/") || has(s, "megatron.core.") ||
          std::any_of(std::begin(kFunctions), std::end(kFunctions), [&](std::string_view f) {
            return s.substr(0, f.size()) == f;  // and its Backward
          });
+}
+
+bool is_megatron_program(std::string_view s) {
+  return has(s, "megatron/training/") || has(s, "megatron.training.");
 }
 
 bool is_bridge(std::string_view s) {
   return has(s, "megatron/bridge/") || has(s, "megatron.bridge.");
 }
 
-bool is_pytorch(std::string_view s) { return s.substr(0, 6) == "aten::" || has(s, "at::native::"); }
+bool is_operator(std::string_view s) { return s.substr(0, 6) == "aten::"; }
+
+// Its own kernels, mangled or not, and those that its compiler writes.
+// source: pytorch torch/_inductor/codegen/triton.py (kernel_category of a kernel's name)
+bool is_pytorch_kernel(std::string_view s) {
+  constexpr std::string_view kCompiled[] = {"triton_poi_fused", "triton_red_fused",
+                                            "triton_per_fused", "triton_tem_fused"};
+  return has(s, "at::native::") || has(s, "2at6native") ||
+         std::any_of(std::begin(kCompiled), std::end(kCompiled),
+                     [&](std::string_view name) { return s.substr(0, name.size()) == name; });
+}
 
 // source: Megatron-LM megatron/core/parallel_state.py (group_desc)
 bool is_megatron_group(std::string_view description) {
@@ -41,17 +54,20 @@ bool is_megatron_group(std::string_view description) {
 }  // namespace
 
 std::string_view framework_of(const Trace& trace) {
-  bool megatron = std::any_of(trace.groups.begin(), trace.groups.end(), [](const GroupConfig& g) {
-    return is_megatron_group(g.description);
-  });
-  bool pytorch = false;
+  bool core = std::any_of(trace.groups.begin(), trace.groups.end(),
+                          [](const GroupConfig& g) { return is_megatron_group(g.description); });
+  bool program = false, operators = false, kernels = false;
   for (uint32_t i = 0; i < trace.strings.size(); ++i) {
     const std::string_view s = trace.strings[StringId{i}];
     if (is_bridge(s)) return "megatron_bridge";
-    megatron = megatron || is_megatron(s);
-    pytorch = pytorch || is_pytorch(s);
+    program = program || is_megatron_program(s);
+    core = core || is_megatron(s);
+    operators = operators || is_operator(s);
+    kernels = kernels || is_pytorch_kernel(s);
   }
-  return megatron ? "megatron_lm" : pytorch ? "pytorch" : "";
+  if (program) return "megatron_lm";
+  if (core) return "megatron_core";
+  return operators ? "pytorch" : kernels ? "pytorch_kernels" : "";
 }
 
 }  // namespace ws

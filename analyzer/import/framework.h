@@ -6,8 +6,9 @@
 
 namespace ws {
 
-// "megatron_bridge", "megatron_lm", "pytorch", or "": no name tells. Megatron Core alone counts as
-// megatron_lm, whatever is built on it.
+// The surest first. "megatron_bridge" and "megatron_lm" are told by their own training programs,
+// "megatron_core" by the library under both; "pytorch" by its operators, among which Megatron's
+// would stand; "pytorch_kernels" by what any framework on PyTorch runs. "": no name tells.
 std::string_view framework_of(const Trace& trace);
 
 }  // namespace ws

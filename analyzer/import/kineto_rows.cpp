@@ -287,7 +287,9 @@ Trace Rows::finish(const Header& header) {
   const TimeNs base = header.base_ns.value_or(0);
   Trace out = builder_.seal();
   out.framework = framework_of(out);
-  if (out.framework.empty() && (pytorch_ || header.schema)) out.framework = "pytorch";
+  if (out.framework.empty() && header.schema) out.framework = "pytorch_kernels";
+  if (pytorch_ && (out.framework.empty() || out.framework == "pytorch_kernels"))
+    out.framework = "pytorch";
   // Times since 1970 need no base, whatever the file says.
   constexpr TimeNs kYear2001Ns = 1'000'000'000'000'000'000;
   out.clock_base_ns = out.capture.begin_ns >= kYear2001Ns || base < 0 ? 0 : base;

@@ -53,7 +53,7 @@ Table late_table(const Report& report, bool all) {
   int64_t delay = 0;
   for (const ReportLateCause& c : report.across->causes) delay += c.ns;
   if (200 * delay < report.steps.mean_ns.value_or(0)) return t;  // jitter needs no reasons
-  fill(t, report.across->causes, all, [](const ReportLateCause& c) {
+  fill(t, report.across->causes, all, "those of most delay", [](const ReportLateCause& c) {
     return std::vector<std::string>{fmt::format("{}", c.rank),
                                     category_words(c),
                                     duration_text(c.ns),

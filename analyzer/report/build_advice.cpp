@@ -114,16 +114,6 @@ std::string setting_words(const Action& a) {
   return a.set + ": " + a.to;
 }
 
-// Where the configuration tells the framework, the settings of others are of no use; a finding
-// that has nothing for it keeps them all.
-std::vector<Action> actions_for(const std::vector<Action>& actions, const std::string& framework) {
-  std::vector<Action> own;
-  for (const Action& a : actions) {
-    if (a.framework == framework || a.framework == "any" || a.framework == "env") own.push_back(a);
-  }
-  return framework.empty() || own.empty() ? actions : own;
-}
-
 std::vector<ReportFinding::Line> action_lines(const std::vector<Action>& actions) {
   std::vector<ReportFinding::Line> out;
   for (const Action& a : actions) {
@@ -139,6 +129,17 @@ std::vector<ReportFinding::Line> action_lines(const std::vector<Action>& actions
   return out;
 }
 
+// Of the frameworks that the rule has settings for, none is that of the run.
+ReportFinding::Line nothing_to_set(const std::vector<std::string>& only_for,
+                                   const Frameworks& frameworks) {
+  std::vector<std::string_view> others;
+  for (const std::string& name : only_for) others.push_back(phrase_of_framework(name));
+  return {frameworks.names.empty() ? "this program"
+                                   : std::string(phrase_of_framework(frameworks.names.front())),
+          "",
+          fmt::format("no setting known; the catalogue has those of {}", fmt::join(others, ", "))};
+}
+
 std::vector<std::string> missing_facts(const Finding& f) {
   std::vector<std::string> out;
   for (const ClauseValue& c : f.clauses) {
@@ -149,14 +150,16 @@ std::vector<std::string> missing_facts(const Finding& f) {
   return out;
 }
 
-ReportFinding worded(const Finding& f, const std::string& framework) {
-  ReportFinding out{f,
-                    {},
-                    because_words(f),
-                    gain_words(f),
-                    {},
-                    {},
-                    action_lines(actions_for(f.actions, framework))};
+ReportFinding worded(const Finding& f, const Frameworks& frameworks) {
+  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}};
+  out.finding.actions = actions_for(f.actions, frameworks);
+  out.actions = action_lines(out.finding.actions);
+  if (out.actions.empty()) {
+    for (const Action& a : f.actions)
+      if (std::find(out.only_for.begin(), out.only_for.end(), a.framework) == out.only_for.end())
+        out.only_for.push_back(a.framework);
+    out.actions.push_back(nothing_to_set(out.only_for, frameworks));
+  }
   if (f.status == FindingStatus::unknown) out.missing_facts = missing_facts(f);
   return out;
 }
@@ -214,16 +217,13 @@ std::string reason_of(const std::string& words) { return words.substr(words.rfin
 }  // namespace
 
 void add_findings(const std::vector<Finding>& findings, Report& report) {
-  std::string framework;
-  for (const auto& [key, value] : report.run.config)
-    if (key == "framework") framework = value;
   // With nothing seen of the GPU any of them may apply: that tells nobody what to do.
   const bool nothing_seen = report.verdict.kind == "insufficient" && report.run.device_count == 0;
   for (const FindingStatus wanted : {FindingStatus::fires, FindingStatus::unknown}) {
     for (const Finding& f : findings) {
       // What a configuration does not say is no fault of it; `explain` tells.
       if (f.status == FindingStatus::unknown && (!f.kind.empty() || nothing_seen)) continue;
-      if (f.status == wanted) report.findings.push_back(worded(f, framework));
+      if (f.status == wanted) report.findings.push_back(worded(f, report.run.frameworks));
     }
   }
   std::map<std::string, std::string> title_of;  // rules that fire and stand earlier

@@ -6,6 +6,7 @@
 
 #include "report/escape.h"
 #include "report/layout.h"
+#include "report/missing_facts.h"
 #include "report/render.h"
 #include "report/tables.h"
 
@@ -22,22 +23,6 @@ std::string_view status_words(FindingStatus s) {
       break;
   }
   return "can not say";
-}
-
-std::string how_to_supply(const std::string& fact) {
-  if (fact.rfind("fact_config.", 0) == 0)
-    return "a setting the recording does not show: give the run configuration with --config";
-  if (fact.rfind("fact_layout.", 0) == 0)
-    return "computed from the run configuration: give it with --config, with its sizes and GPUs";
-  if (fact.rfind("fact_memory.", 0) == 0)
-    return "record memory: torch.profiler profile_memory=True; nsys --cuda-memory-usage=true";
-  if (fact.rfind("fact_rank.", 0) == 0 || fact.rfind("fact_collective.", 0) == 0) {
-    return "record all ranks of the communicator in the same steps and analyze the files together";
-  }
-  if (fact.rfind("fact_what_if.", 0) == 0)
-    return "needs re-simulation, which this analysis did not make";
-  if (fact.rfind("fact_host.", 0) == 0) return "record CUDA API calls and host ranges";
-  return "not in this recording";
 }
 
 bool is_name(char c) {
@@ -71,8 +56,9 @@ void explain(const Finding& f, std::ostream& out) {
     const std::string mark = !c.holds ? "  ?  " : *c.holds ? "  +  " : "  -  ";
     out << hanging(mark, escape_text(c.clause + values_in(c.clause, f)));
     for (const std::string& fact : c.missing_facts) {
-      out << hanging("       missing: ",
-                     escape_text(fmt::format("{} ({})", fact, how_to_supply(fact))));
+      out << hanging(
+          "       missing: ",
+          escape_text(fmt::format("{} ({}: {})", fact, missing_words(fact), how_to_supply(fact))));
     }
   }
   for (const EvidenceValue& e : f.evidence)
@@ -87,10 +73,22 @@ void explain(const Finding& f, std::ostream& out) {
 std::string reason_of(const Finding& f) {
   for (const ClauseValue& c : f.clauses) {
     if (!c.holds && f.status == FindingStatus::unknown)
-      return c.missing_facts.empty() ? "" : "missing: " + c.missing_facts.front();
+      return c.missing_facts.empty() ? "" : "missing: " + facts_words({c.missing_facts.front()});
     if (c.holds && !*c.holds && f.status == FindingStatus::no) return "not: " + c.clause;
   }
   return "";
+}
+
+// A rule on the run configuration, silent since none was given: its first clause asks for one.
+bool wants_configuration(const Finding& f) {
+  constexpr std::string_view kGiven = ".given = 1";
+  if (f.status != FindingStatus::no) return false;
+  const auto failing = std::find_if(f.clauses.begin(), f.clauses.end(), [](const ClauseValue& c) {
+    return c.holds.has_value() && !*c.holds;
+  });
+  return failing != f.clauses.end() && failing->clause.size() > kGiven.size() &&
+         failing->clause.find('.') + kGiven.size() == failing->clause.size() &&
+         failing->clause.compare(failing->clause.find('.'), kGiven.size(), kGiven) == 0;
 }
 
 }  // namespace
@@ -102,12 +100,19 @@ void render_explanation_summary(const std::vector<Finding>& findings, std::ostre
   for (const FindingStatus status :
        {FindingStatus::fires, FindingStatus::unknown, FindingStatus::no}) {
     for (const Finding& f : findings) {
-      if (f.status != status) continue;
+      if (f.status != status || wants_configuration(f)) continue;
       const std::string first = fmt::format("{}  {}  ", pad_right(status_words(status), 13),
                                             pad_right(escape_text(f.rule), id));
       const std::string why = escape_text(status == FindingStatus::fires ? f.title : reason_of(f));
       out << hanging(first, why);
     }
+  }
+  if (const auto silent = std::count_if(findings.begin(), findings.end(), wants_configuration);
+      silent > 0) {
+    out << hanging(fmt::format("{}  ", pad_right(status_words(FindingStatus::no), 13)),
+                   fmt::format("{} rule{} on the run configuration, since none was given: analyze "
+                               "with --config FILE",
+                               silent, silent == 1 ? "" : "s"));
   }
   out << "\nwith the id of a rule, or --all: its clauses and values\n";
 }

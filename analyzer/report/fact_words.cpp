@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "facts/fact_db.h"
 #include "report/numbers.h"
+#include "report/phrases.h"
 
 namespace ws {
 namespace {
@@ -138,6 +140,16 @@ constexpr Words kWords[] = {
     {"seq_len", "sequence"},
     {"num_experts", "experts"},
     {"micro_batch", "micro-batch"},
+    {"num_layers", "layers"},
+    {"moe_top_k", "experts per token"},
+    {"cuda_graphs", "CUDA graphs", Unit::flag},
+    {"graphs_asked", "CUDA graphs asked for, not seen", Unit::flag},
+    {"reduces_in_16_bits", "gradients reduced in 16 bits", Unit::flag},
+    {"optimizer_seen", "optimizer"},
+    {"ddp_seen", "DistributedDataParallel in use", Unit::flag},
+    {"loader_workers_seen", "batches from worker processes", Unit::flag},
+    {"bf16", "BF16", Unit::flag},
+    {"fp16", "FP16", Unit::flag},
     {"global_batch", "global batch"},
     {"cuda_device_max_connections", "CUDA_DEVICE_MAX_CONNECTIONS"},
     {"moe_token_dispatcher_type", "dispatcher"},
@@ -252,6 +264,20 @@ std::optional<bool> visible_share(const EvidenceValue& e) {
   const std::string_view column = column_of(e.expression);
   if (!e.number || unit_of(column, words_of(e.expression)) != Unit::share) return std::nullopt;
   return *e.number >= 0.0005;
+}
+
+std::string column_words(std::string_view column) {
+  const Words* words = words_of(column);
+  if (words == nullptr || words->words.empty() || words->words.find("{}") != std::string::npos)
+    return spaced(column);
+  return std::string(words->words);
+}
+
+std::string config_words(const std::string& column, const std::string& value) {
+  if (column == "framework") return fmt::format("framework {}", phrase_of_framework(value));
+  const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  const auto numeric = number ? std::optional(std::strtod(value.c_str(), nullptr)) : std::nullopt;
+  return fact_words({"cfg." + column, value, numeric}, {});
 }
 
 std::string fact_words(const EvidenceValue& e, const Finding& f) {

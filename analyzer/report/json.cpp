@@ -2,6 +2,7 @@
 // ns, numbers for shares, null where nothing is known.
 // Tested by: report_test (json_test.cpp), tests/cli/report_schema.py.
 #include "report/json_parts.h"
+#include "report/missing_facts.h"
 #include "report/render.h"
 
 namespace ws {
@@ -58,6 +59,7 @@ Json run_json(const ReportRun& r) {
               {"gpu_memory_bytes", maybe(r.gpu_memory_bytes)},
               {"platform", maybe_words(r.platform)},
               {"framework", maybe_words(r.framework)},
+              {"settings_for", words(r.frameworks.names)},
               {"selection", maybe_words(r.selection)},
               {"config", config},
               {"clock",
@@ -276,11 +278,15 @@ Json finding_json(const ReportFinding& r) {
           {"phase", f.phase},
           {"status", f.status == FindingStatus::fires ? "fires" : "unknown"},
           {"missing", words(r.missing_facts)},
+          {"to_know", facts_words(r.missing_facts)},
           {"leads", f.leads},
           {"held_back_by", f.held_back_by.empty() ? Json(nullptr) : Json(f.held_back_by)},
+          {"ahead_of_phase", f.ahead ? Json(f.ahead->of_phase) : Json(nullptr)},
+          {"after", words(f.after)},
           {"evidence", evidence},
           {"gain", gain},
           {"actions", actions},
+          {"only_for", words(r.only_for)},
           {"why", f.why},
           {"safety", f.safety},
           {"published", words(f.published)},

@@ -84,18 +84,24 @@ void print_action(size_t number, const ReportFinding& f, bool all, std::ostream&
   if (!f.gain.empty()) out << "gain " << f.gain << "; ";
   out << "phase: " << f.finding.phase << ")\n";
   print_item("after", f.after, out);
+  print_item("ahead of", ahead_words(f), out);
   for (const std::string& other : f.instead_of) print_item("instead of", other, out);
   for (const auto& line : f.actions) {
+    if (line.text.empty()) {
+      print_item(line.framework, line.note, out);
+      continue;
+    }
     out << "   - " << escape_markdown(line.framework) << ": " << markdown_code(line.text);
     if (!line.note.empty()) out << " (" << escape_markdown(line.note) << ")";
     out << "\n";
   }
   print_item("because", f.because, out);
   print_item("why", all ? f.finding.why : first_sentences(f.finding.why), out);
-  print_some("published", f.finding.published, all ? SIZE_MAX : 1, out);
-  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : 2, out);
-  print_some("verify", f.finding.verify, all ? SIZE_MAX : 1, out);
-  out << "   - more: " << markdown_code("wallsight rules show " + f.finding.rule) << "\n";
+  print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);
+  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : kShortPitfalls, out);
+  print_some("verify", f.finding.verify, all ? SIZE_MAX : kShortVerify, out);
+  out << "   - more: " << markdown_code(more_words(f, true))
+      << more_words(f, all).substr(more_words(f, true).size()) << "\n";
 }
 
 void print_unknown(const Report& report, bool all, std::ostream& out) {
@@ -112,6 +118,8 @@ void print_unknown(const Report& report, bool all, std::ostream& out) {
 void print_actions(const Report& report, const RenderOptions& options, std::ostream& out) {
   size_t count = 0, left = 0;
   out << "\n## DO NEXT\n\n";
+  for (const std::string& caption : {order_caption(report), settings_caption(report)})
+    if (!caption.empty()) out << escape_markdown(caption) << "\n\n";
   for (const ReportFinding& f : report.findings) {
     if (f.finding.status != FindingStatus::fires) continue;
     if (!options.all && count == kShortActions) {
@@ -127,6 +135,8 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
     if (i == 0) out << "\nNot offered, since next to nothing of the step is lost to it:\n\n";
     out << "- " << escape_markdown(report.not_offered[i]) << "\n";
   }
+  if (!options.all && report.not_offered.size() > kShortNotOffered)
+    out << fmt::format("- and {} more (--all)\n", report.not_offered.size() - kShortNotOffered);
 }
 
 void print_notes(const Report& report, std::ostream& out) {

@@ -73,7 +73,8 @@ Table what_if_table(const Report& report, bool all) {
   if (const size_t left = report.what_if.size() - t.rows.size(); left > 0) {
     t.remarks.push_back(t.rows.empty() ? fmt::format("all {} save less than 0.5 % (--all)", left)
                         : worth > t.rows.size()
-                            ? fmt::format("and {} more (--all)", left)
+                            ? fmt::format("{} of {}, those that save most; --all shows the rest",
+                                          t.rows.size(), report.what_if.size())
                             : fmt::format("and {} more, which save less than 0.5 % (--all)", left));
   }
   const ReportReplay& r = report.replay;
@@ -124,7 +125,7 @@ Table path_table(const Report& report, bool all) {
           {}};
   const bool several = report.ranks.size() > 1;
   if (several) t.columns.push_back({"mostly on rank", true});
-  fill(t, rows, all, [&](const Row& r) {
+  fill(t, rows, all, "the longest", [&](const Row& r) {
     std::vector<std::string> cells = {
         r.label, percent_text(r.share),
         duration_text(r.ns / std::max<int64_t>(1, report.replay.steps))};

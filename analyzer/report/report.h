@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "advise/finding.h"
+#include "advise/frameworks.h"
 
 namespace ws {
 
@@ -43,6 +44,7 @@ struct ReportRun {
   std::optional<int64_t> world_size, gpu_memory_bytes;
   bool single_rank_of_job = false;
   std::optional<std::string> gpu, platform, framework, selection;
+  Frameworks frameworks;        // whose settings the findings have
   bool clocks_aligned = false;  // every rank has an offset to the run's clock
   std::optional<int64_t> clock_max_error_ns;
   std::vector<std::pair<std::string, std::string>> config;  // what is known of it
@@ -217,6 +219,7 @@ struct ReportFinding {
     std::string framework, text, note;
   };
   std::vector<Line> actions;
+  std::vector<std::string> only_for;  // no action is for this run, these frameworks have some
 };
 
 struct ReportNote {

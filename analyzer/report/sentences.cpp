@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "report/fact_words.h"
 #include "report/numbers.h"
 #include "report/phrases.h"
 #include "report/tables.h"
@@ -201,7 +202,8 @@ std::vector<std::string> assumption_lines(const Report& report) {
   }
   line.clear();
   for (const auto& [name, value] : report.run.config)
-    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, value);
+    if (const std::string words = config_words(name, value); !words.empty())
+      line += (line.empty() ? "" : ", ") + words;
   if (!line.empty())
     out.push_back((report.run.config_given
                        ? "configuration as given, and as recorded where that is known: "
@@ -245,88 +247,6 @@ std::string note_line(const ReportNote& note) {
   }
   const bool of_the_run = note.text.find(": ") != std::string::npos;  // says its own numbers
   return note.count == 1 || of_the_run ? note.text : fmt::format("{} ({})", note.text, times);
-}
-
-std::string action_text(const ReportFinding::Line& line) {
-  return line.note.empty() ? line.text : fmt::format("{}  ({})", line.text, line.note);
-}
-
-std::string first_sentences(const std::string& s) {
-  constexpr size_t kLimit = 170;
-  size_t end = std::min(s.find(". "), s.size());
-  for (size_t next = s.find(". ", end + 1); end < s.size(); next = s.find(". ", end + 1)) {
-    const size_t stop = std::min(next, s.size());
-    if (stop > kLimit) break;
-    end = stop;
-  }
-  return end < s.size() ? s.substr(0, end + 1) : s;
-}
-
-std::string may_apply_words(const ReportFinding& f) {
-  // Titles say what holds, then what to do; those that begin with the order stay as they are.
-  const std::string& title = f.finding.title;
-  const bool order = title.rfind("record ", 0) == 0;
-  return fmt::format("{}{} (to know, it needs {})", order ? "" : "if ", title,
-                     facts_words(f.missing_facts));
-}
-
-std::string order_caption(const Report& report) {
-  std::vector<const ReportFinding*> shown;
-  for (const ReportFinding& f : report.findings)
-    if (f.finding.status == FindingStatus::fires) shown.push_back(&f);
-  if (shown.size() < 2) return "";
-  // The leading ones of which each may stand in for the first.
-  size_t same = 1;
-  while (same < shown.size() &&
-         std::count(shown[same]->instead_of.begin(), shown[same]->instead_of.end(),
-                    "1 (" + shown[0]->finding.title + ")") > 0)
-    ++same;
-  if (same == 1) return "order matters: 1 before 2";
-  std::string which = "1";
-  for (size_t i = 2; i <= same; ++i) which += fmt::format(" or {}", i);
-  return same == shown.size() ? which + ": they exclude each other"
-                              : fmt::format("order matters: {} before {}", which, same + 1);
-}
-
-std::string facts_words(const std::vector<std::string>& facts) {
-  static constexpr std::pair<std::string_view, std::string_view> kSources[] = {
-      {"fact_memory", "recorded memory events"},
-      {"fact_run.latent_memory_wall", "recorded memory events"},
-      {"fact_comm", "communication of that kind"},
-      {"fact_collective", "communication of that kind"},
-      {"fact_rank", "several ranks on one clock"},
-      {"fact_host", "recorded API calls and host ranges"},
-      {"fact_config", "the run configuration"},
-      {"fact_idle", "idle time by cause"},
-      {"fact_kernel", "recorded kernels"},
-      {"fact_kernel_class", "recorded kernels"},
-      {"fact_leaf", "a partition of the step"},
-      {"fact_loss", "a partition of the step"},
-      {"fact_step", "steps"},
-      {"fact_run.unknown_share", "a partition of the step"},
-      {"fact_run.profiler_share", "a partition of the step"},
-      {"fact_run.linked_share", "a partition of the step"},
-      {"fact_layout", "sizes, GPUs and platform in the run configuration"},
-      {"fact_what_if", "re-simulated gains"}};
-  std::string settings;
-  std::vector<std::string> parts;
-  for (const std::string& fact : facts) {
-    const size_t dot = std::min(fact.find('.'), fact.size());
-    const std::string table = fact.substr(0, dot);
-    std::string column = dot < fact.size() ? fact.substr(dot + 1) : "";
-    if (table == "fact_config" && !column.empty()) {
-      settings += (settings.empty() ? "" : ", ") + column;
-      continue;
-    }
-    std::replace(column.begin(), column.end(), '_', ' ');
-    for (const auto& [name, words] : kSources) {
-      if (name == table || name == fact) column = words;
-    }
-    if (column.empty()) column = table;
-    if (std::find(parts.begin(), parts.end(), column) == parts.end()) parts.push_back(column);
-  }
-  if (!settings.empty()) parts.insert(parts.begin(), settings + " of the run configuration");
-  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace ws

@@ -16,9 +16,9 @@ inline size_t rows_shown(size_t count, size_t worth, bool all) {
   return all || count < shown + kFewestLeft ? count : shown;
 }
 
-// Adds rows up to the limit and says how many are left.
+// Adds rows up to the limit and says how many of how many they are, and which: "the longest".
 template <class Rows, class F>
-void fill(Table& table, const Rows& rows, bool all, F cells) {
+void fill(Table& table, const Rows& rows, bool all, std::string_view which, F cells) {
   size_t shown = 0;
   for (const auto& row : rows) {
     if (shown == rows_shown(rows.size(), rows.size(), all)) break;
@@ -26,7 +26,8 @@ void fill(Table& table, const Rows& rows, bool all, F cells) {
     ++shown;
   }
   if (shown < rows.size())
-    table.remarks.push_back(fmt::format("and {} more (--all)", rows.size() - shown));
+    table.remarks.push_back(
+        fmt::format("{} of {}, {}; --all shows the rest", shown, rows.size(), which));
 }
 
 }  // namespace ws

@@ -82,7 +82,7 @@ Table rank_table(const Report& report, bool all) {
     }
   }
   if (late) t.columns.push_back({"late", true});
-  fill(t, rows, all, [&](const ReportRank& r) {
+  fill(t, rows, all, "the first in this order", [&](const ReportRank& r) {
     std::vector<std::string> cells = {std::to_string(r.rank), std::to_string(r.device)};
     if (named) cells.push_back(r.host.empty() ? "-" : r.host);
     cells.push_back(r.step_mean_ns ? in_unit(*r.step_mean_ns, unit) : "-");
@@ -100,7 +100,7 @@ Table rank_table(const Report& report, bool all) {
 
 Table outlier_table(const Report& report, bool all) {
   Table t{"OUTLIERS",
-          "steps that stand out from the spread of the others",
+          "",
           {{"rank", true},
            {"step", false, true},
            {"length", true},
@@ -112,11 +112,13 @@ Table outlier_table(const Report& report, bool all) {
   for (const ReportStep& s : report.steps.rows) {
     if (s.outlier) rows.push_back(s);
   }
+  t.caption = fmt::format("{} of {} steps: those that stand out from the spread of the others",
+                          rows.size(), report.steps.rows.size());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
   });
   const auto median = static_cast<double>(report.steps.median_ns.value_or(0));
-  fill(t, rows, all, [&](const ReportStep& s) {
+  fill(t, rows, all, "the longest", [&](const ReportStep& s) {
     const auto length = static_cast<double>(s.end_ns - s.begin_ns);
     return std::vector<std::string>{
         std::to_string(s.rank), s.name, duration_text(s.end_ns - s.begin_ns),
@@ -178,7 +180,7 @@ Table idle_table(const Report& report, bool all) {
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  fill(t, rows, all, [&](const ReportIdle& i) {
+  fill(t, rows, all, "those of most time", [&](const ReportIdle& i) {
     std::vector<std::string> cells = {std::string(phrase_of_idle(i.cause)), percent_text(i.share),
                                       duration_text(i.ns), std::to_string(i.count),
                                       i.largest ? duration_text(i.largest->ns) : "-"};
@@ -224,7 +226,7 @@ Table collective_table(const Report& report, bool all) {
            {"bus GB/s", true}},
           {},
           {}};
-  fill(t, report.collectives, all, [](const ReportCollective& c) {
+  fill(t, report.collectives, all, "those of most exposed time", [](const ReportCollective& c) {
     return std::vector<std::string>{c.kind,
                                     c.op,
                                     c.group,
@@ -253,7 +255,7 @@ Table kernel_table(const Report& report, bool all) {
            {"kernel", false, true}},
           {},
           {}};
-  fill(t, report.kernels, all, [](const ReportKernel& k) {
+  fill(t, report.kernels, all, "those of most time", [](const ReportKernel& k) {
     return std::vector<std::string>{percent_text(k.share),
                                     duration_text(k.total_ns),
                                     std::to_string(k.count),

@@ -12,6 +12,9 @@ namespace ws {
 inline constexpr size_t kShortActions = 5;  // actions
 inline constexpr size_t kShortList = 4;     // rules that may apply
 inline constexpr size_t kShortNotOffered = 6;
+inline constexpr size_t kShortPublished = 1;  // lines of one action
+inline constexpr size_t kShortPitfalls = 2;
+inline constexpr size_t kShortVerify = 1;
 
 struct Table {
   std::string title;    // "IDLE TIME BY CAUSE"
@@ -48,15 +51,20 @@ std::vector<std::string> assumption_lines(const Report& report);
 std::optional<std::string> recorder_line(const Report& report);
 bool advises(const Report& report, size_t note);  // the last of neighbours with one advice
 std::string note_line(const ReportNote& note);    // text, count, first place
+// "phase fit: it answers the verdict", "" where the list keeps to the order of the phases.
+std::string ahead_words(const ReportFinding& f);
+// Whose settings stand below and how to tell; "" where only one framework is possible.
+std::string settings_caption(const Report& report);
 // The setting of one framework with its note.
 std::string action_text(const ReportFinding::Line& line);
 // Whole sentences of s, at least one, at most about two lines of a terminal.
 std::string first_sentences(const std::string& s);
-// What the missing facts stand for: "ep, tp of the run configuration; memory events".
-std::string facts_words(const std::vector<std::string>& facts);
+// Where the rule stands, and how many of its lines are not shown.
+std::string more_words(const ReportFinding& f, bool all);
 // A rule that is not known to hold, and what would tell.
 std::string may_apply_words(const ReportFinding& f);
-// "order matters: 1 before 2", unless they stand in for each other; "" for less than two actions.
+// What excludes what, and which of the first actions must come before which, with the reason; ""
+// where neither is known.
 std::string order_caption(const Report& report);
 
 }  // namespace ws

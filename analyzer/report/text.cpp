@@ -133,6 +133,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
   }
   if (!gain_in_tail) print_labelled("gain", f.gain, out);
   print_labelled("after", f.after, out);
+  print_labelled("ahead of", ahead_words(f), out);
   for (const std::string& other : f.instead_of) print_labelled("instead of", other, out);
   std::string previous;
   for (const auto& line : f.actions) {
@@ -141,10 +142,10 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
   }
   print_labelled("because", f.because, out);
   print_labelled("why", all ? f.finding.why : first_sentences(f.finding.why), out);
-  print_some("published", f.finding.published, all ? SIZE_MAX : 1, out);
-  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : 2, out);
-  print_some("verify", f.finding.verify, all ? SIZE_MAX : 1, out);
-  print_labelled("more", "wallsight rules show " + f.finding.rule, out);
+  print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);
+  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : kShortPitfalls, out);
+  print_some("verify", f.finding.verify, all ? SIZE_MAX : kShortVerify, out);
+  print_labelled("more", more_words(f, all), out);
 }
 
 void print_unknown(const Report& report, bool all, std::ostream& out) {
@@ -163,6 +164,8 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
                    std::ostream& out) {
   size_t count = 0, left = 0;
   out << heading(paint, "DO NEXT", order_caption(report));
+  if (const std::string whose = settings_caption(report); !whose.empty())
+    out << hanging("  ", whose);
   for (const ReportFinding& f : report.findings) {
     if (f.finding.status != FindingStatus::fires) continue;
     if (!options.all && count == kShortActions) {
@@ -178,6 +181,8 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
     if (i == 0) out << "  not offered, since next to nothing of the step is lost to it:\n";
     out << hanging("     ", escape_text(report.not_offered[i]));
   }
+  if (!options.all && report.not_offered.size() > kShortNotOffered)
+    out << fmt::format("     and {} more (--all)\n", report.not_offered.size() - kShortNotOffered);
 }
 
 void print_notes(const Report& report, const Paint& paint, std::ostream& out) {

@@ -56,6 +56,8 @@ class Record(Cli):
         ran = run("doctor", env={"CUDA_INJECTION64_PATH": "/opt/other.so"})
         self.assertEqual(ran.returncode, 2)
         self.assertIn("BAD", ran.stdout)
+        for line in ran.stdout.splitlines():
+            self.assertLessEqual(len(line), 100, line)
         self.assertEqual(ran.stderr.count("\n"), 1)
         self.assertTrue(ran.stderr.startswith("wallsight: doctor: ") and "variables" in ran.stderr, ran.stderr)
 

@@ -52,11 +52,13 @@ def advice(report, framework):
         out.append("%d. [%s] %s: %s" % (number, f["phase"], f["rule"], f["title"]))
         if f["held_back_by"]:
             out.append("   after %s" % f["held_back_by"])
+        if f["ahead_of_phase"]:
+            out.append("   ahead of phase %s" % f["ahead_of_phase"])
         out += ["   instead of %s" % rule for rule in f["conflicts"] if rule in seen]
         seen.add(f["rule"])
         out += settings
     unknown = [f for f in report["findings"] if f["status"] == "unknown" and f["phase"] != "data"]
-    out += ["may apply: %s (%s)" % (f["rule"], ", ".join(f["missing"])) for f in unknown]
+    out += ["may apply: %s (to know: %s)" % (f["rule"], f["to_know"]) for f in unknown]
     return "\n".join(out) + "\n"
 
 

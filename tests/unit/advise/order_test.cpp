@@ -251,3 +251,39 @@ TEST_CASE("what is not known or does not fire is not held back") {
   silent.status = FindingStatus::no;
   CHECK(held(ordered({broken("x", "fit"), unknown, silent}, kLaunch)) == "x a b ");
 }
+
+TEST_CASE("where the list leaves the order of the phases it says of which and why") {
+  const auto said = [](const std::vector<Finding>& findings) {
+    std::string out;
+    for (const Finding& f : findings)
+      out += f.rule + (f.ahead ? "(" + f.ahead->of_phase + ": " + f.ahead->because + ") " : " ");
+    return out;
+  };
+  const VerdictFacts two{false, "launch_bound", "gc_pause"};
+  CHECK(said(ordered({{"a", "fit"}, {"b", "scale"}, {"c", "retune"}}, two)) == "a b c ");
+  CHECK(said(ordered({{"a", "fit"},
+                      {"b", "scale"},
+                      {"c", "retune", {"launch_bound"}},
+                      {"d", "profile", {"gc_pause"}},
+                      {"e", "data"}},
+                     two)) ==
+        "c(fit: it answers the verdict) d(fit: it answers the second cause of the verdict) a b e ");
+  Entry leads{"c", "scale", {"launch_bound"}};
+  leads.after = {"x"};
+  CHECK(said(ordered({leads, {"x", "retune"}}, two)) ==
+        "x(scale: an action that follows builds on it) c ");
+  // What is held back says so already, and how to record is no phase of the work.
+  CHECK(said(ordered({broken("x", "fit"), {"a", "scale"}, {"c", "retune", {"launch_bound"}}},
+                     two)) == "x c a ");
+  CHECK(said(ordered({{"c", "retune", {"launch_bound"}}, {"e", "data"}}, two)) == "c e ");
+}
+
+TEST_CASE("a finding names those that fire and come first") {
+  Entry late{"c"}, quiet{"q"};
+  late.after = {"a", "q"};
+  quiet.status = FindingStatus::no;
+  const auto f = ordered({late, {"a"}, quiet}, kLaunch);
+  REQUIRE(ids(f) == "a c q ");
+  CHECK(f[0].after.empty());
+  CHECK(f[1].after == std::vector<std::string>{"a"});
+}

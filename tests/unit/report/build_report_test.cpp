@@ -247,8 +247,8 @@ TEST_CASE("settings are written as one would type them") {
   const auto& lines = report.findings[0].actions;
   REQUIRE(lines.size() == 4);
   CHECK(lines[0].text == "CUDA_DEVICE_MAX_CONNECTIONS=8; NCCL_MAX_CTAS: 4 to 8, measured");
-  CHECK(lines[1].text == "--recompute-modules: one module less at a time");
-  CHECK(lines[2].text == "checkpoint: on fewer blocks");
+  CHECK(lines[2].text == "--recompute-modules: one module less at a time");
+  CHECK(lines[1].text == "checkpoint: on fewer blocks");
   CHECK(lines[3].framework == "any framework");
 }
 
@@ -295,7 +295,10 @@ TEST_CASE("a configuration that tells the framework gets its settings only") {
   REQUIRE(report.findings[0].actions.size() == 2);
   CHECK(report.findings[0].actions[0].text == "p");
   CHECK(report.findings[0].actions[1].text == "E=1");
-  CHECK(report.findings[1].actions.size() == 1);
+  REQUIRE(report.findings[1].actions.size() == 1);
+  CHECK(report.findings[1].actions[0].text.empty());
+  CHECK(report.findings[1].finding.actions.empty());
+  CHECK(report.findings[1].only_for == std::vector<std::string>{"megatron_lm"});
 }
 
 TEST_CASE("a gain says which change it is of, and how much of it") {

@@ -15,7 +15,7 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
        {"communication/flex: fires", "  +  ep.exposed_share > 0.10 [ep.exposed_share = 0.45]",
         "value: ep.exposed_share = 0.45", "communication/pad: can not say",
         "  ?  config.overlap_grad_reduce = 0",
-        "missing: fact_config.overlap_grad_reduce (a setting the recording does not show",
+        "missing: fact_config.overlap_grad_reduce (overlap grad reduce of the run configuration:",
         "communication/tp_overlap: does not fire", "  -  tp.exposed_share > 0.10",
         "source: a guide"}) {
     INFO(part << "\n" << text);
@@ -33,8 +33,33 @@ TEST_CASE("the summary has a line for every rule, those that fire first") {
                no = text.find("does not fire  communication/tp_overlap ");
   CHECK(fires == 0);
   CHECK((fires < unknown && unknown < no && no != std::string::npos));
-  CHECK(text.find("missing: fact_config.overlap_grad_reduce\n") != std::string::npos);
+  CHECK(text.find("missing: overlap grad reduce of the run") != std::string::npos);
   CHECK(text.find("not: tp.exposed_share > 0.10\n") != std::string::npos);
+}
+
+TEST_CASE("rules that are silent for want of a configuration share a line of the summary") {
+  std::vector<Finding> findings = exchange_findings();
+  for (const char* id : {"configuration/a", "configuration/b"}) {
+    Finding f = findings.back();
+    f.rule = id;
+    f.clauses = {{"cfg.given = 1", false, {}}, {"cfg.ep > 1", std::nullopt, {"fact_config.ep"}}};
+    findings.push_back(f);
+  }
+  Finding other = findings.back();  // silent for another reason
+  other.rule = "configuration/c";
+  other.clauses = {{"lay.etp_given = 1", false, {}}};
+  findings.push_back(other);
+  std::ostringstream out, whole;
+  render_explanation_summary(findings, out);
+  INFO(out.str());
+  CHECK(out.str().find("does not fire  2 rules on the run configuration, since none was given: "
+                       "analyze with --config FILE\n") != std::string::npos);
+  CHECK(out.str().find("configuration/a") == std::string::npos);
+  CHECK(out.str().find("cfg.given") == std::string::npos);
+  CHECK(out.str().find("not: lay.etp_given = 1") != std::string::npos);
+  render_explanations(findings, whole);
+  CHECK(whole.str().find("configuration/a: does not fire") != std::string::npos);
+  CHECK(whole.str().find("  -  cfg.given = 1") != std::string::npos);
 }
 
 TEST_CASE("formats are found by name; html says that it is not there yet") {

@@ -1,5 +1,6 @@
 #include "report/fact_words.h"
 
+#include "facts/fact_db.h"
 #include "support/catch.h"
 
 namespace ws {
@@ -45,6 +46,21 @@ TEST_CASE("fact words: what is not known or says nothing is left out") {
   CHECK(visible_share({"run.share_lo", "", 0.0001}) == false);
   CHECK_FALSE(visible_share({"host.kernels_per_step", "", 12}));
   CHECK_FALSE(visible_share({"cfg.precision", "bf16", std::nullopt}));
+}
+
+TEST_CASE("fact words: a row of the configuration, as recorded or given, has no column's name") {
+  CHECK(config_words("cuda_graphs", "0") == "CUDA graphs no");
+  CHECK(config_words("reduces_in_16_bits", "1") == "gradients reduced in 16 bits yes");
+  CHECK(config_words("optimizer_seen", "sgd") == "optimizer sgd");
+  CHECK(config_words("ddp_seen", "1") == "DistributedDataParallel in use yes");
+  CHECK(config_words("loader_workers_seen", "0") == "batches from worker processes no");
+  CHECK(config_words("ep", "8") == "EP 8");
+  CHECK(config_words("framework", "megatron_lm") == "framework Megatron-LM");
+  for (const FactColumn& c : facts_columns()) {
+    if (c.table != "fact_config" || c.column == "cuda_device_max_connections") continue;
+    INFO(c.column);
+    CHECK(config_words(c.column, "1").find('_') == std::string::npos);
+  }
 }
 
 }  // namespace ws

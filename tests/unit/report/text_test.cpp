@@ -28,7 +28,7 @@ TEST_CASE("the answer comes first, in order") {
             "          3 steady steps of 10.0 ms (spread 5.1 %)\n"));
   CHECK(has(text, "records ended before they began (3 times, first at event 12)"));
   CHECK(has(text, "do: record all ranks"));
-  CHECK(has(text, "if Pad the experts (to know, it needs overlap_grad_reduce of the run "));
+  CHECK(has(text, "if Pad the experts (to know, it needs overlap grad reduce of the run "));
 }
 
 TEST_CASE("no line is wider than 100 columns, ends in blanks or holds a control byte") {
@@ -286,30 +286,6 @@ TEST_CASE("the mean stands beside the median where they differ") {
   CHECK(!has(text_of(facts, {}), "in the median"));
   exec(facts, "UPDATE fact_run SET step_median_ns = 9500000");
   CHECK(has(text_of(facts, {}), "3 steady steps of 10.0 ms in the mean, 9.50 ms in the median"));
-}
-
-TEST_CASE("the order is claimed only for actions that do not stand in for each other") {
-  const auto caption = [](const std::vector<Finding>& findings) {
-    const std::string text = text_of(exchange_facts(), findings);
-    const size_t at = text.find("DO NEXT");
-    return text.substr(at, text.find('\n', at) - at);
-  };
-  Finding a = firing("x/a", "First of all"), b = firing("x/b", "Second of all"),
-          c = firing("x/c", "Third of all");
-  CHECK(caption({a}) == "DO NEXT");
-  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 1 before 2");
-  b.conflicts = {"x/a"};
-  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 1 or 2 before 3");
-  CHECK(caption({a, b}) == "DO NEXT   1 or 2: they exclude each other");
-}
-
-TEST_CASE("missing facts have words, a table without a column too") {
-  CHECK(facts_words({"fact_kernel"}) == "recorded kernels");
-  CHECK(facts_words({"fact_run.unknown_share"}) == "a partition of the step");
-  for (const FactColumn& c : facts_columns()) {
-    CHECK(!facts_words({c.table}).empty());
-    CHECK(!facts_words({c.table + "." + c.column}).empty());
-  }
 }
 
 TEST_CASE("a gain that does not fit beside the phase has a line of its own") {

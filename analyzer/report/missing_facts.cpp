@@ -1,0 +1,125 @@
+// Tested by: report_test (missing_facts_test.cpp)
+#include "report/missing_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "report/fact_words.h"
+
+namespace ws {
+namespace {
+
+constexpr std::string_view kConfig = "--config FILE";
+constexpr std::string_view kMemory =
+    "torch.profiler with profile_memory=True, or nsys with --cuda-memory-usage=true";
+constexpr std::string_view kAllRanks =
+    "record the same steps on every rank and analyze the files together";
+constexpr std::string_view kHost =
+    "nsys with -t cuda,nvtx,osrt, or torch.profiler with CPU activities";
+constexpr std::string_view kKernels =
+    "nsys with -t cuda, or torch.profiler with CUDA activities, over whole steps";
+constexpr std::string_view kTypes = "torch.profiler, or `wallsight record`, over whole steps";
+
+struct Source {
+  std::string_view fact;  // "table.column", or "table" for the rest of its columns
+  std::string_view what;  // "": the column, of the run configuration
+  std::string_view how;
+};
+constexpr Source kSources[] = {
+    {"fact_memory", "memory events", kMemory},
+    {"fact_run.latent_memory_wall", "memory events", kMemory},
+    {"fact_run.gpu", "the kind of GPU", "record it, or name the platform in --config FILE"},
+    {"fact_run.platform", "the kind of GPU", "record it, or name the platform in --config FILE"},
+    {"fact_run.framework", "the framework", kConfig},
+    {"fact_run.framework_by", "the framework", kConfig},
+    {"fact_run.stage_max_over_mean", "all pipeline stages on one clock", kAllRanks},
+    {"fact_run.linked_share", "launches beside their kernels", kHost},
+    {"fact_run", "a partition of the step", kKernels},
+    {"fact_rank", "several ranks on one clock", kAllRanks},
+    {"fact_rank_leaf", "several ranks on one clock", kAllRanks},
+    {"fact_across", "several ranks on one clock", kAllRanks},
+    {"fact_late_cause", "several ranks on one clock", kAllRanks},
+    {"fact_comm", "communication of that kind", "record steps in which it runs"},
+    {"fact_collective", "communication of that kind", "record steps in which it runs"},
+    {"fact_host", "API calls and host ranges", kHost},
+    {"fact_idle", "idle time by cause", kHost},
+    {"fact_kernel", "recorded kernels", kKernels},
+    {"fact_kernel_class", "recorded kernels", kKernels},
+    {"fact_leaf", "a partition of the step", kKernels},
+    {"fact_loss", "a partition of the step", kKernels},
+    {"fact_step", "steps", "record whole steps with step markers"},
+    {"fact_step_leaf", "steps", "record whole steps with step markers"},
+    {"fact_layout", "sizes, GPUs and platform in the run configuration", kConfig},
+    {"fact_throughput", "batch and sequence in the run configuration", kConfig},
+    {"fact_setting", "the run configuration", kConfig},
+    {"fact_what_if", "re-simulated gains",
+     "analyze whole steps that follow each other, without --no-what-if"},
+    {"fact_config.optimizer_seen", "the kind of optimizer", kHost},
+    {"fact_config.ddp_seen", "ranges of DistributedDataParallel", kHost},
+    {"fact_config.loader_workers_seen", "ranges of the loader", kHost},
+    {"fact_config.reduces_in_16_bits", "the type of the gradients that are reduced", kTypes},
+    {"fact_config.precision", "the precision of the matrix multiplications", kKernels},
+    {"fact_config", "", kConfig}};
+
+const Source* source_of(const std::string& fact) {
+  const auto find = [](std::string_view name) {
+    const auto* it = std::find_if(std::begin(kSources), std::end(kSources),
+                                  [&](const Source& s) { return s.fact == name; });
+    return it == std::end(kSources) ? nullptr : it;
+  };
+  const Source* exact = find(fact);
+  return exact != nullptr ? exact : find(std::string_view(fact).substr(0, fact.find('.')));
+}
+
+std::string column_of(const std::string& fact) {
+  return column_words(fact.substr(std::min(fact.find('.'), fact.size() - 1) + 1));
+}
+
+bool is_setting(const std::string& fact) {
+  const Source* source = source_of(fact);
+  return source != nullptr && source->what.empty() && fact.find('.') != std::string::npos;
+}
+
+}  // namespace
+
+std::string missing_words(const std::string& fact) {
+  if (is_setting(fact)) return column_of(fact) + " of the run configuration";
+  const Source* source = source_of(fact);
+  if (source == nullptr) return column_of(fact);
+  return source->what.empty() ? "the run configuration" : std::string(source->what);
+}
+
+std::string how_to_supply(const std::string& fact) {
+  const Source* source = source_of(fact);
+  return std::string(source != nullptr ? source->how : "not in this recording");
+}
+
+std::string facts_words(const std::vector<std::string>& facts) {
+  struct Way {
+    std::string how;
+    std::vector<std::string> settings, others;
+  };
+  std::vector<Way> ways;
+  for (const std::string& fact : facts) {
+    const std::string how = how_to_supply(fact);
+    auto way = std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.how == how; });
+    if (way == ways.end()) way = ways.insert(ways.end(), Way{how, {}, {}});
+    auto& list = is_setting(fact) ? way->settings : way->others;
+    std::string words = is_setting(fact) ? column_of(fact) : missing_words(fact);
+    if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(std::move(words));
+  }
+  std::vector<std::string> out;
+  for (Way& way : ways) {
+    if (!way.settings.empty())
+      way.others.insert(way.others.begin(),
+                        fmt::format("{} of the run configuration", fmt::join(way.settings, ", ")));
+    out.push_back(fmt::format("{}: {}", fmt::join(way.others, ", "), way.how));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+}  // namespace ws

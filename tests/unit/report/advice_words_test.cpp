@@ -1,0 +1,100 @@
+// What stands above the actions and around one: whose settings, in which order and why.
+#include "report/tables.h"
+#include "unit/report/report_text.h"
+
+using namespace ws;
+using namespace ws::test;
+
+namespace {
+
+std::string caption(const std::vector<Finding>& findings) {
+  const std::string text = text_of(exchange_facts(), findings);
+  const size_t at = text.find("DO NEXT");
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+std::string settings(const std::string& sql, const std::vector<Finding>& findings) {
+  const FactDb facts = exchange_facts();
+  exec(facts, sql);
+  auto report = build_report(facts, findings);
+  REQUIRE(report);
+  return settings_caption(*report);
+}
+
+}  // namespace
+
+TEST_CASE("an order is claimed only where one is known, with the reason") {
+  Finding a = firing("x/a", "First of all"), b = firing("x/b", "Second of all"),
+          c = firing("x/c", "Third of all");
+  CHECK(caption({a}) == "DO NEXT");
+  CHECK(caption({a, b, c}) == "DO NEXT");
+  b.phase = c.phase = "profile";
+  a.phase = "fit";
+  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 1 before 2 (fit before profile)");
+  CHECK(caption({b, c, a}) == "DO NEXT");
+  c.after = {"x/a", "x/b"};
+  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 3 builds on 1 and 2");
+  c.after.clear();
+  b.held_back_by = c.held_back_by = "x/a";
+  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 1 first, the phase fit is broken");
+}
+
+TEST_CASE("actions that stand in for each other have no order among them") {
+  Finding a = firing("x/a", "First of all"), b = firing("x/b", "Second of all"),
+          c = firing("x/c", "Third of all");
+  b.conflicts = {"x/a"};
+  CHECK(caption({a, b}) == "DO NEXT   1 or 2: they exclude each other");
+  CHECK(caption({a, b, c}) == "DO NEXT   1 or 2: they exclude each other");
+  c.after = {"x/b"};
+  CHECK(caption({a, b, c}) ==
+        "DO NEXT   1 or 2: they exclude each other; order matters: 3 builds on 2");
+}
+
+TEST_CASE("data findings are no phase of the work") {
+  Finding a = firing("x/a", "First"), b = firing("x/b", "Second");
+  a.phase = "data";
+  CHECK(caption({a, b}) == "DO NEXT");
+  CHECK(caption({b, a}) == "DO NEXT");
+}
+
+TEST_CASE("an action ahead of an earlier phase says so in text and Markdown") {
+  Finding a = firing("x/a", "First"), b = firing("x/b", "Second");
+  a.ahead = Finding::Ahead{"fit", "it answers the verdict"};
+  const std::string text = text_of(exchange_facts(), {a, b});
+  CHECK(has(text, "     ahead of         phase fit: it answers the verdict\n"));
+  CHECK(text.find("ahead of", text.find("ahead of") + 1) == std::string::npos);
+}
+
+TEST_CASE("the header says whose settings stand below where that is not certain") {
+  const std::vector<Finding> one = {firing("x/a", "First")};
+  CHECK(settings("UPDATE fact_run SET framework_by = 'operators'", one).empty());
+  CHECK(settings("UPDATE fact_config SET framework = 'pytorch'", one).empty());
+  for (const char* sql :
+       {"UPDATE fact_run SET framework_by = 'kernels'", "UPDATE fact_run SET framework = NULL",
+        "UPDATE fact_run SET framework = 'megatron_lm', framework_by = 'core'",
+        "UPDATE fact_run SET framework = NULL; UPDATE fact_kernel SET unclassified = 1"}) {
+    INFO(sql);
+    CHECK(has(settings(sql, one), "--config FILE"));
+    CHECK(settings(sql, {}).empty());
+  }
+  CHECK(has(settings("UPDATE fact_run SET framework = NULL", one), "framework is not known"));
+}
+
+TEST_CASE("an action of other frameworks only is not offered as one of this run") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET framework_by = 'operators'");
+  const std::string text = text_of(facts, {firing("x/a", "First")});
+  CHECK(!has(text, "--moe-token-dispatcher-type"));
+  CHECK(has(text,
+            "     PyTorch          no setting known; the catalogue has those of Megatron-LM, "
+            "Megatron Bridge\n"));
+}
+
+TEST_CASE("an action says how many of its lines are left out") {
+  Finding f = firing("x/a", "First");
+  f.pitfalls = {"one", "two", "three", "four"};
+  f.verify = {"one", "two"};
+  const std::string text = text_of(exchange_facts(), {f});
+  CHECK(has(text, "wallsight rules show x/a (not shown: 2 of 4 under watch, 1 of 2 under verify)"));
+  CHECK(has(text_of(exchange_facts(), {f}, {false, true}), "wallsight rules show x/a\n"));
+}

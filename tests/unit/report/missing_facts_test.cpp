@@ -1,0 +1,59 @@
+#include "report/missing_facts.h"
+
+#include "advise/rule.h"
+#include "facts/fact_db.h"
+#include "support/catch.h"
+
+using namespace ws;
+
+namespace {
+
+// No alias, table or column: a reader's words, or a variable of the environment.
+bool is_plain(const std::string& words) {
+  const std::string what = words.substr(0, words.find(": "));
+  for (size_t at = what.find('_'); at != std::string::npos; at = what.find('_', at + 1))
+    if (at == 0 || what[at - 1] < 'A' || what[at - 1] > 'Z') return false;
+  return !words.empty();
+}
+
+}  // namespace
+
+TEST_CASE("missing facts have words and a way to supply them") {
+  CHECK(facts_words({"fact_memory.headroom_share"}) ==
+        "memory events: torch.profiler with profile_memory=True, or nsys with "
+        "--cuda-memory-usage=true");
+  CHECK(facts_words({"fact_config.ep", "fact_config.overlap_grad_reduce"}) ==
+        "EP, overlap grad reduce of the run configuration: --config FILE");
+  CHECK(facts_words({"fact_config.tp", "fact_layout.bubble_share",
+                     "fact_memory.peak_reserved_bytes", "fact_memory.headroom_share"}) ==
+        "TP of the run configuration, sizes, GPUs and platform in the run configuration: --config "
+        "FILE; memory events: torch.profiler with profile_memory=True, or nsys with "
+        "--cuda-memory-usage=true");
+  CHECK(facts_words({}).empty());
+}
+
+TEST_CASE("every fact that a rule reads has words and a way, none of them a column's name") {
+  const auto rules = load_rules({WS_SOURCE_DIR "/rules"});
+  REQUIRE(rules);
+  size_t count = 0;
+  for (const Rule& rule : rules->rules) {
+    for (const Clause& clause : rule.when) {
+      for (const TableColumn& c : clause.reads) {
+        const std::string fact = c.table + "." + c.column;
+        INFO(rule.id << ": " << fact << ": " << facts_words({fact}));
+        CHECK(is_plain(facts_words({fact})));
+        CHECK(how_to_supply(fact) != "not in this recording");
+        ++count;
+      }
+    }
+  }
+  CHECK(count > 100);
+}
+
+TEST_CASE("any other column and a table alone have words as well") {
+  for (const FactColumn& c : facts_columns()) {
+    INFO(c.table << "." << c.column);
+    CHECK(!facts_words({c.table}).empty());
+    CHECK(is_plain(facts_words({c.table + "." + c.column})));
+  }
+}
