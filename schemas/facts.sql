@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 11;
+PRAGMA user_version = 12;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -56,7 +56,8 @@ CREATE TABLE fact_run (
   linked_share REAL,                -- device records of the steps whose launch call is known; NULL: no device record
   other_accelerator INTEGER NOT NULL DEFAULT 0, -- 1: device records of an accelerator that is no GPU were seen and not read
   stage_max_over_mean REAL,         -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
-  file_cut_off INTEGER NOT NULL DEFAULT 0 -- 1: a file ends in the middle: records of any step may stand behind the cut
+  file_cut_off INTEGER NOT NULL DEFAULT 0, -- 1: a file ends in the middle: records of any step may stand behind the cut
+  os TEXT                           -- operating system of the recorded machine; one of: linux windows; NULL: not told
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.
@@ -357,7 +358,19 @@ CREATE TABLE fact_memory (
   h2d_exposed_share REAL NOT NULL, d2h_exposed_share REAL NOT NULL, -- leaves copy.h2d, copy.d2h
   pageable_copies_per_step REAL NOT NULL, pageable_bytes INTEGER NOT NULL,
   pageable_exposed_share REAL NOT NULL, -- exposed copies and their staging if any copy is pageable
-  pageable_gbps REAL                    -- achieved; NULL: no pageable copies
+  pageable_gbps REAL,                   -- achieved; NULL: no pageable copies
+  pinned_gbps REAL,                     -- achieved by pinned copies of at least 1 MiB on the slowest device, in the direction that takes it longer; NULL: none
+  host_link_gbps REAL,                  -- datasheet rate of the link to the host, one way; NULL: unknown GPU
+  pinned_link_share REAL                -- pinned_gbps of host_link_gbps; NULL where one of them is
+) STRICT;
+
+-- Copies by direction and kind of host memory, per steady step and device. Absent rows: none.
+CREATE TABLE fact_copy (
+  direction TEXT NOT NULL,          -- one of: h2d d2h peer
+  host_memory TEXT,                 -- one of: pinned pageable; NULL: not told, or between devices
+  bytes INTEGER NOT NULL,
+  busy_ns INTEGER NOT NULL,         -- time with at least one of them running
+  gbps REAL                         -- bytes / busy_ns; NULL: no time
 ) STRICT;
 
 -- What a change would gain, by re-simulation. Absent rows were not simulated.

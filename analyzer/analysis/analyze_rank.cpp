@@ -29,6 +29,7 @@ RankAnalysis identity_of(const Trace& trace) {
   out.format = trace.format;
   out.tool_version = trace.tool_version;
   out.framework = trace.framework;
+  out.os = trace.os;
   out.recorder = trace.recorder;
   out.rank_source = trace.rank_source;
   out.world_size = trace.world_size;

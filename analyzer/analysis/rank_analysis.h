@@ -60,6 +60,25 @@ struct StepCounts {
   int64_t steps_with_pause = 0;  // steps with one unexplained host gap over 1 ms
 };
 
+// Copies of one kind, per steady step. busy: time with at least one of them running, so that copies
+// side by side do not look slow. large: those whose rate is the link's and not their latency.
+struct CopyTotals {
+  int64_t bytes = 0, large_bytes = 0;
+  TimeNs busy_ns = 0, large_busy_ns = 0;
+  friend bool operator==(const CopyTotals&, const CopyTotals&) = default;
+};
+// By direction and, to and from the host, by the kind of host memory.
+enum class CopyWay : uint8_t {
+  h2d_pinned,
+  h2d_pageable,
+  h2d_untold,
+  d2h_pinned,
+  d2h_pageable,
+  d2h_untold,
+  peer
+};
+inline constexpr size_t kCopyWayCount = static_cast<size_t>(CopyWay::peer) + 1;
+
 struct MemoryRow {                                              // one device
   int64_t peak_allocated_bytes = -1, peak_reserved_bytes = -1;  // -1: not recorded
   int64_t capacity_bytes = 0;                                   // 0: not known
@@ -68,6 +87,7 @@ struct MemoryRow {                                              // one device
   TimeNs offload_idle_ns = 0;            // per steady step
   int64_t offload_bytes = 0, h2d_bytes = 0, d2h_bytes = 0, pageable_bytes = 0;  // per steady step
   TimeNs h2d_ns = 0, d2h_ns = 0, pageable_ns = 0;                               // per steady step
+  std::array<CopyTotals, kCopyWayCount> copies{};                               // by CopyWay
 };
 
 // A row per CommKind, and one for copies between devices.
@@ -137,7 +157,7 @@ struct ConfigSeen {
 struct RankAnalysis {
   int32_t rank = 0;
   int32_t host = 0;
-  std::string host_name, path, format, tool_version, framework;
+  std::string host_name, path, format, tool_version, framework, os;
   RankSource rank_source{};
   int32_t world_size = 0;
   TimeNs clock_base_ns = 0, tick_ns = 1;

@@ -29,7 +29,7 @@ Result<void> write_collectives(const Database& db,
                                const FactInput& in);                 // fact_collective, fact_comm
 Result<void> write_idle(const Database& db, const FactInput& in);    // fact_idle
 Result<void> write_host(const Database& db, const FactInput& in);    // fact_host
-Result<void> write_memory(const Database& db, const FactInput& in);  // fact_memory
+Result<void> write_memory(const Database& db, const FactInput& in);  // fact_memory, fact_copy
 Result<void> write_what_if(const Database& db,
                            const FactInput& in);  // fact_what_if, fact_replay, fact_path
 Result<void> write_across(const Database& db, const FactInput& in);  // fact_across, fact_late_cause

@@ -82,6 +82,8 @@ void check_sums(const DeviceAnalysis& device, Check& check) {
   for (int64_t v : {m.capacity_bytes, m.recompute_ns, m.offload_idle_ns, m.offload_bytes,
                     m.h2d_bytes, m.d2h_bytes, m.pageable_bytes, m.h2d_ns, m.d2h_ns, m.pageable_ns})
     check.amount(v);
+  for (const CopyTotals& t : m.copies)
+    for (int64_t v : {t.bytes, t.busy_ns, t.large_bytes, t.large_busy_ns}) check.amount(v);
   check.amount(m.recompute_estimated_share);
   for (int64_t v : {device.constants.launch_latency_ns, device.constants.kernel_gap_ns,
                     device.constants.straddle_eps_ns, device.ops, device.ops_with_launch,

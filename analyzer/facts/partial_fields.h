@@ -118,6 +118,13 @@ void fields(A& a, StepCounts& s) {
   a.field(15, s.steps_with_pause);
 }
 template <class A>
+void fields(A& a, CopyTotals& s) {
+  a.field(1, s.bytes);
+  a.field(2, s.busy_ns);
+  a.field(3, s.large_bytes);
+  a.field(4, s.large_busy_ns);
+}
+template <class A>
 void fields(A& a, MemoryRow& s) {
   a.field(1, s.peak_allocated_bytes);
   a.field(2, s.peak_reserved_bytes);
@@ -132,6 +139,7 @@ void fields(A& a, MemoryRow& s) {
   a.field(11, s.h2d_ns);
   a.field(12, s.d2h_ns);
   a.field(13, s.pageable_ns);
+  for (uint32_t way = 0; way < kCopyWayCount; ++way) a.message(14 + way, s.copies[way]);
 }
 template <class A>
 void fields(A& a, Evidence& s) {
@@ -229,6 +237,7 @@ void fields(A& a, RankMessage& m) {
   a.field(20, m.notes);
   a.field(21, s.replay);
   a.message(22, s.recorder);
+  a.text(23, s.os);
 }
 template <class A>
 void fields(A& a, PartialOptions& s) {

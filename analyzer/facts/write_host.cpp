@@ -38,6 +38,63 @@ int64_t largest(const RunAnalysis& run, Get get) {
   return out;
 }
 
+std::optional<double> rate(int64_t bytes, TimeNs ns) {
+  return ns > 0 ? std::optional(ratio(bytes, ns)) : std::nullopt;
+}
+
+// Of the large pinned copies, in the direction that takes longer: bytes per ns are GB/s. The
+// slowest device counts, since one that is bound to the wrong socket holds up the others.
+std::optional<double> pinned_gbps(const RunAnalysis& run) {
+  std::optional<double> out;
+  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
+    const auto& copies = device.memory.copies;
+    const CopyTotals& up = copies[static_cast<size_t>(CopyWay::h2d_pinned)];
+    const CopyTotals& down = copies[static_cast<size_t>(CopyWay::d2h_pinned)];
+    const CopyTotals& longer = up.large_busy_ns >= down.large_busy_ns ? up : down;
+    const auto gbps = rate(longer.large_bytes, longer.large_busy_ns);
+    if (gbps && (!out || *gbps < *out)) out = gbps;
+  });
+  return out;
+}
+
+std::optional<double> host_link_gbps(const FactInput& in) {
+  for (const RankAnalysis& rank : in.run.ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      if (device.gpu.empty()) continue;
+      const Platform* platform = in.platforms.find(device.gpu);
+      if (platform == nullptr || platform->host_link_bytes_per_s == 0) return std::nullopt;
+      return static_cast<double>(platform->host_link_bytes_per_s) / 1e9;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<void> write_copies(const Database& db, const RunAnalysis& run) {
+  struct Words {
+    CopyWay way;
+    std::string_view direction;
+    std::optional<std::string_view> host_memory;
+  };
+  static constexpr Words kWords[] = {
+      {CopyWay::h2d_pinned, "h2d", "pinned"},     {CopyWay::h2d_pageable, "h2d", "pageable"},
+      {CopyWay::h2d_untold, "h2d", std::nullopt}, {CopyWay::d2h_pinned, "d2h", "pinned"},
+      {CopyWay::d2h_pageable, "d2h", "pageable"}, {CopyWay::d2h_untold, "d2h", std::nullopt},
+      {CopyWay::peer, "peer", std::nullopt}};
+  static_assert(std::size(kWords) == kCopyWayCount);
+  FactTable table(db, "fact_copy");
+  for (const Words& w : kWords) {
+    const auto mean = [&](int64_t CopyTotals::*field) {
+      return mean_int(run, [&](const DeviceAnalysis& d) {
+        return d.memory.copies[static_cast<size_t>(w.way)].*field;
+      });
+    };
+    const int64_t bytes = mean(&CopyTotals::bytes), busy_ns = mean(&CopyTotals::busy_ns);
+    if (bytes == 0 && busy_ns == 0) continue;
+    table.row(w.direction, w.host_memory, bytes, busy_ns, rate(bytes, busy_ns));
+  }
+  return table.result();
+}
+
 std::optional<int64_t> positive(int64_t v) { return v > 0 ? std::optional(v) : std::nullopt; }
 
 }  // namespace
@@ -102,6 +159,7 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
   // Pinned copies beside the pageable ones keep their part of the exposed time.
   const double pageable_part = copies_ns > 0 ? std::min(1.0, ratio(pageable_ns, copies_ns)) : 1.0;
   const int64_t pageable_bytes = mean(&MemoryRow::pageable_bytes);
+  const std::optional<double> pinned = pinned_gbps(run), link = host_link_gbps(in);
   FactTable table(db, "fact_memory");
   table.row(
       positive(capacity), allocated >= 0 ? std::optional(allocated) : std::nullopt,
@@ -114,9 +172,10 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
       mean(&MemoryRow::offload_bytes), ratio(p[Leaf::idle_alloc], step),
       mean(&MemoryRow::h2d_bytes), mean(&MemoryRow::d2h_bytes), ratio(p[Leaf::copy_h2d], step),
       ratio(p[Leaf::copy_d2h], step), pageable, pageable_bytes,
-      pageable > 0 ? pageable_part * ratio(exposed, step) : 0.0,
-      pageable_ns > 0 ? std::optional(ratio(pageable_bytes, pageable_ns)) : std::nullopt);
-  return table.result();
+      pageable > 0 ? pageable_part * ratio(exposed, step) : 0.0, rate(pageable_bytes, pageable_ns),
+      pinned, link, pinned && link ? std::optional(*pinned / *link) : std::nullopt);
+  if (auto ok = table.result(); !ok) return ok;
+  return write_copies(db, run);
 }
 
 }  // namespace ws

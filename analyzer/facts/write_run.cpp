@@ -41,7 +41,7 @@ std::string run_id(const RunAnalysis& run) {
 }
 
 struct RunFacts {
-  std::string gpu;
+  std::string gpu, os;
   int64_t world_size = 0, gpu_memory_bytes = 0, host_steps = 0;
   int64_t steady = 0;  // of the device with most complete steps
   StepOrigin origin = StepOrigin::whole;
@@ -71,6 +71,7 @@ RunFacts facts_of(const FactInput& in) {
   for (const RankAnalysis& rank : in.run.ranks) {
     out.world_size = std::max<int64_t>(out.world_size, rank.world_size);
     out.host_steps = std::max(out.host_steps, rank.host_steps);
+    if (out.os.empty()) out.os = rank.os;
     if (!origin_known && (!rank.devices.empty() || rank.host_steps > 0)) {
       out.origin = rank.step_origin;
       origin_known = true;
@@ -205,7 +206,8 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             noted(in.run, NoteCode::other_accelerator),
             in.run.across.pipeline ? std::optional(in.run.across.pipeline->stage_max_over_mean)
                                    : std::nullopt,
-            noted(in.run, NoteCode::truncated_file));
+            noted(in.run, NoteCode::truncated_file),
+            known(facts.os == "linux" || facts.os == "windows", facts.os));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

@@ -84,9 +84,10 @@ void DeviceRows::add_op(const Event& event, Category category, const Interval& s
   op.begin_ns = span.begin_ns, op.end_ns = span.end_ns, op.name = name;
   op.kind = category == Category::memset ? OpKind::memset : OpKind::kernel;
   if (category == Category::copy) {
-    op.kind = copy_kind(event[Field::name].text(), event[Arg::kind].text());
+    const auto name_of_copy = event[Field::name].text();
+    op.kind = copy_kind(name_of_copy, event[Arg::kind].text());
     op.copy = builder.add_copy({std::max<int64_t>(number_or(event[Arg::bytes], 0), 0),
-                                is_pageable(event[Field::name].text())});
+                                is_pageable(name_of_copy), is_pinned(name_of_copy)});
   }
   op.correlation = correlation_of(event);
   if (event.has(Arg::collective_name)) op.collective = add_collective(event, builder);

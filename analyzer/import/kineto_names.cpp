@@ -114,6 +114,7 @@ OpKind copy_kind(std::string_view name, std::string_view kind) {
 }
 
 bool is_pageable(std::string_view name) { return contains(name, "Pageable"); }
+bool is_pinned(std::string_view name) { return contains(name, "Pinned") && !is_pageable(name); }
 
 SyncKind sync_kind(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, SyncKind>, 4> kKinds = {{

@@ -27,6 +27,7 @@ Category category_of(std::string_view cat);
 // `kind` of ROCm ("HtoD"), else device to device. From and to arrays counts as device memory.
 OpKind copy_kind(std::string_view name, std::string_view kind);
 bool is_pageable(std::string_view name);
+bool is_pinned(std::string_view name);  // and not pageable
 SyncKind sync_kind(std::string_view name);
 
 // "cudaStreamGetCaptureInfo_v2", "cuMemcpyAsync_ptsz" without the ABI suffixes.

@@ -136,6 +136,7 @@ Trace finish(ProcessKey key, Rank& rank, const std::set<ProcessKey>& members, Se
   trace.path = all.file.path();
   trace.format = kNsysImporter.name;
   trace.tool_version = all.info.tool_version;
+  trace.os = all.info.os;
   trace.framework = framework_of(trace);
   trace.clock_base_ns = all.info.clock_base_ns;
   // Some exports carry times since the epoch already.

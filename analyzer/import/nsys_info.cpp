@@ -94,11 +94,19 @@ Result<void> read_gpus(const File& file, Info& info) {
       });
 }
 
+// "L4X", "L4T": Linux on x86 and Tegra. The machine that was recorded, not the one that exported.
+std::string_view os_of(std::string_view platform) {
+  if (platform == "Windows") return "windows";
+  if (platform == "L4X" || platform == "L4T" || platform == "Linux") return "linux";
+  return {};
+}
+
 Result<void> read_hosts(const File& file, Info& info) {
   Result<void> ok = file.for_each_row(
       "TARGET_INFO_SYSTEM_ENV", {"globalVid", "name", "value"}, [&](const RowValues& s) {
-        if (s.text(1) == "Hostname")
-          info.host_names[host_of(process_key(s.int64(0)))] = shown(s.text(2));
+        const std::string_view name = s.text(1), value = s.text(2);
+        if (name == "Hostname") info.host_names[host_of(process_key(s.int64(0)))] = shown(value);
+        if (name == "SoftwarePlatform") info.os = os_of(value);
       });
   if (!ok) return ok;
   return file.for_each_row("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},

@@ -29,6 +29,7 @@ struct Message {  // of the recorder
 
 struct Info {
   std::string tool_version;
+  std::string os;  // as Trace.os
   bool schema_newer = false;
   TimeNs clock_base_ns = 0;
   std::map<int64_t, std::string> host_names;  // by host bits

@@ -105,7 +105,7 @@ class Filler {
       rank.builder.trace.graphs_as_a_whole = true;
     }
     if (row.kind <= OpKind::p2p && row.kind != OpKind::kernel)
-      op.copy = rank.builder.add_copy({row.bytes, row.pageable});
+      op.copy = rank.builder.add_copy({row.bytes, row.pageable, row.pinned});
     rank.has_device_records = rank.builder.add(op, place) || rank.has_device_records;
   }
 

@@ -125,22 +125,25 @@ Result<void> scan_kernels(const File& file, const Strings& strings, GraphLaunche
 
 Result<void> scan_copies(const File& file, GraphLaunches& launches, Channel<Block>& out) {
   constexpr std::string_view kPlace = "CUPTI_ACTIVITY_KIND_MEMCPY row", kTable = table_of(kPlace);
-  constexpr int64_t kPageable = 0;
+  constexpr int64_t kPageable = 0, kPinned = 1;  // ENUM_CUDA_MEM_KIND
   Sender<DeviceRow> sender(out, kPlace);
-  Result<void> ok =
-      file.for_each_row(kTable,
-                        {"start", "end", "deviceId", "contextId", "streamId", "correlationId",
-                         "globalPid", "bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
-                        [&](const RowValues& s) {
-                          DeviceRow& row = sender.next();
-                          fill_common(row, s);
-                          row.bytes = s.int64(7);
-                          row.kind = copy_kind(s.int64(8));
-                          row.pageable = (!s.is_null(9) && s.int64(9) == kPageable) ||
-                                         (!s.is_null(10) && s.int64(10) == kPageable);
-                          row.node = static_cast<uint64_t>(s.int64(11));
-                          row.graph = launches.id_of(row, 0);
-                        });
+  Result<void> ok = file.for_each_row(
+      kTable,
+      {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
+       "copyKind", "srcKind", "dstKind", "graphNodeId"},
+      [&](const RowValues& s) {
+        DeviceRow& row = sender.next();
+        fill_common(row, s);
+        row.bytes = s.int64(7);
+        row.kind = copy_kind(s.int64(8));
+        const auto either = [&](int64_t kind) {
+          return (!s.is_null(9) && s.int64(9) == kind) || (!s.is_null(10) && s.int64(10) == kind);
+        };
+        row.pageable = either(kPageable);
+        row.pinned = !row.pageable && either(kPinned);
+        row.node = static_cast<uint64_t>(s.int64(11));
+        row.graph = launches.id_of(row, 0);
+      });
   sender.flush();
   return ok;
 }

@@ -19,7 +19,7 @@ struct DeviceRow {
   int32_t device;
   uint32_t correlation, graph;
   OpKind kind;
-  bool pageable;
+  bool pageable, pinned;
 };
 struct CallRecord {
   TimeNs begin_ns, end_ns;

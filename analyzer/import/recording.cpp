@@ -145,6 +145,7 @@ void set_identity(const File& file, TimeNs tool_ns, const std::string& path, Tra
   const Process& p = file.process;
   trace.path = path;
   trace.format = kRecordingImporter.name;
+  trace.os = "linux";  // the recorder exists for nothing else
   trace.tool_version = shorten(shown(p.recorder_version), 20);
   if (p.cupti_version > 0) trace.tool_version += fmt::format(", CUPTI {}", p.cupti_version);
   trace.host_name = shown(p.host);

@@ -181,7 +181,7 @@ OpRow Rows::device_record(const Row& row, uint32_t device, bool in_graph) {
 
 void Rows::add_device_records(const Chunk& c, Place& place) {
   constexpr uint32_t kDevice = 4, kDeviceOfCopy = 7, kToCorrelation = 3;
-  constexpr int64_t kPageable = 1;  // CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
+  constexpr int64_t kPageable = 1, kPinned = 2;  // CUPTI_ACTIVITY_MEMORY_KIND_*
   each_row(c, kKernels, kDevice + kToCorrelation, kDevice, place, [&](const Row& row) {
     OpRow op = device_record(row, kDevice, true);
     op.name = kernel_name(row[3]);
@@ -191,7 +191,8 @@ void Rows::add_device_records(const Chunk& c, Place& place) {
     OpRow op = device_record(row, kDeviceOfCopy, true);
     op.kind = copy_kind(row[4]);
     const bool pageable = row[5] == kPageable || row[6] == kPageable;
-    op.copy = builder.add_copy({std::max<int64_t>(0, row[3]), pageable});
+    const bool pinned = !pageable && (row[5] == kPinned || row[6] == kPinned);
+    op.copy = builder.add_copy({std::max<int64_t>(0, row[3]), pageable, pinned});
     builder.add(op, place);
   });
   each_row(c, kFills, kDevice + kToCorrelation, kDevice, place, [&](const Row& row) {

@@ -91,6 +91,7 @@ struct HostRanges {
 struct Copy {
   int64_t bytes = 0;
   bool pageable = false;  // one side is pageable host memory
+  bool pinned = false;    // one side is pinned host memory, none pageable; neither: not told
 };
 
 // What the source says of a collective; empty / -1: not said. Meaning is given by analysis/.
@@ -154,6 +155,7 @@ struct Trace {
   std::string format;        // "nsys-sqlite", "kineto-json", "wallsight-recording"
   std::string tool_version;  // "2025.3.1 (schema 3.20.2)", "torch profiler schema 1", ...
   std::string framework;     // as far as names tell: framework_of
+  std::string os;            // of the recorded machine: "linux", "windows", empty: not told
   // Recorded environment variables that advice speaks of (NCCL_*, PYTORCH_CUDA_ALLOC_CONF, ...),
   // sorted by name; never paths, addresses or anything else of the environment.
   std::vector<std::pair<std::string, std::string>> settings;

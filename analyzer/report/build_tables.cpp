@@ -80,38 +80,48 @@ Result<void> read_idle(const Database& db, Report& report) {
 }
 
 Result<void> read_memory(const Database& db, Report& report) {
-  return each_row(db,
-                  "SELECT capacity_bytes, peak_allocated_bytes, peak_reserved_bytes, "
-                  "headroom_share, fragmentation_share, "
-                  "recompute_share, recompute_estimated, offload_exposed_share, "
-                  "offload_idle_share, offload_bytes, alloc_share, "
-                  "h2d_bytes, d2h_bytes, h2d_exposed_share, d2h_exposed_share, "
-                  "pageable_copies_per_step, pageable_bytes, "
-                  "pageable_exposed_share, pageable_gbps, (SELECT latent_memory_wall FROM "
-                  "fact_run) FROM fact_memory LIMIT 1",
+  auto ok = each_row(db,
+                     "SELECT capacity_bytes, peak_allocated_bytes, peak_reserved_bytes, "
+                     "headroom_share, fragmentation_share, "
+                     "recompute_share, recompute_estimated, offload_exposed_share, "
+                     "offload_idle_share, offload_bytes, alloc_share, "
+                     "h2d_bytes, d2h_bytes, h2d_exposed_share, d2h_exposed_share, "
+                     "pageable_copies_per_step, pageable_bytes, "
+                     "pageable_exposed_share, pageable_gbps, pinned_gbps, host_link_gbps, "
+                     "pinned_link_share, (SELECT latent_memory_wall FROM "
+                     "fact_run) FROM fact_memory LIMIT 1",
+                     [&](const Statement& s) {
+                       ReportMemory m;
+                       m.capacity_bytes = s.maybe_int64(0);
+                       m.peak_allocated_bytes = s.maybe_int64(1);
+                       m.peak_reserved_bytes = s.maybe_int64(2);
+                       m.headroom_share = maybe_real(s, 3);
+                       m.fragmentation_share = maybe_real(s, 4);
+                       m.recompute_share = s.real(5);
+                       m.recompute_estimated = s.int64(6) != 0;
+                       m.offload_exposed_share = s.real(7);
+                       m.offload_idle_share = s.real(8);
+                       m.offload_bytes = s.int64(9);
+                       m.alloc_share = s.real(10);
+                       m.h2d_bytes = s.int64(11);
+                       m.d2h_bytes = s.int64(12);
+                       m.h2d_exposed_share = s.real(13);
+                       m.d2h_exposed_share = s.real(14);
+                       m.pageable_copies_per_step = s.real(15);
+                       m.pageable_bytes = s.int64(16);
+                       m.pageable_exposed_share = s.real(17);
+                       m.pageable_gbps = maybe_real(s, 18);
+                       m.pinned_gbps = maybe_real(s, 19);
+                       m.host_link_gbps = maybe_real(s, 20);
+                       m.pinned_link_share = maybe_real(s, 21);
+                       m.latent_wall = s.maybe_int64(22);
+                       report.memory = m;
+                     });
+  if (!ok || !report.memory) return ok;
+  return each_row(db, "SELECT direction, host_memory, bytes, busy_ns, gbps FROM fact_copy",
                   [&](const Statement& s) {
-                    ReportMemory m;
-                    m.capacity_bytes = s.maybe_int64(0);
-                    m.peak_allocated_bytes = s.maybe_int64(1);
-                    m.peak_reserved_bytes = s.maybe_int64(2);
-                    m.headroom_share = maybe_real(s, 3);
-                    m.fragmentation_share = maybe_real(s, 4);
-                    m.recompute_share = s.real(5);
-                    m.recompute_estimated = s.int64(6) != 0;
-                    m.offload_exposed_share = s.real(7);
-                    m.offload_idle_share = s.real(8);
-                    m.offload_bytes = s.int64(9);
-                    m.alloc_share = s.real(10);
-                    m.h2d_bytes = s.int64(11);
-                    m.d2h_bytes = s.int64(12);
-                    m.h2d_exposed_share = s.real(13);
-                    m.d2h_exposed_share = s.real(14);
-                    m.pageable_copies_per_step = s.real(15);
-                    m.pageable_bytes = s.int64(16);
-                    m.pageable_exposed_share = s.real(17);
-                    m.pageable_gbps = maybe_real(s, 18);
-                    m.latent_wall = s.maybe_int64(19);
-                    report.memory = m;
+                    report.memory->copies.push_back(
+                        {text_of(s, 0), text_of(s, 1), s.int64(2), s.int64(3), maybe_real(s, 4)});
                   });
 }
 

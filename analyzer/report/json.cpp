@@ -227,6 +227,18 @@ Json idle_json(const Report& report) {
   return out;
 }
 
+Json copies_json(const std::vector<ReportCopies>& copies) {
+  Json out = Json::array();
+  for (const ReportCopies& c : copies) {
+    out.push_back({{"direction", c.direction},
+                   {"host_memory", c.host_memory.empty() ? Json(nullptr) : Json(c.host_memory)},
+                   {"bytes", c.bytes},
+                   {"busy_ns", c.busy_ns},
+                   {"gbps", maybe(c.gbps)}});
+  }
+  return out;
+}
+
 Json memory_json(const std::optional<ReportMemory>& memory) {
   if (!memory) return nullptr;
   const ReportMemory& m = *memory;
@@ -249,6 +261,10 @@ Json memory_json(const std::optional<ReportMemory>& memory) {
           {"pageable_bytes", m.pageable_bytes},
           {"pageable_exposed_share", m.pageable_exposed_share},
           {"pageable_gbps", maybe(m.pageable_gbps)},
+          {"pinned_gbps", maybe(m.pinned_gbps)},
+          {"host_link_gbps", maybe(m.host_link_gbps)},
+          {"pinned_link_share", maybe(m.pinned_link_share)},
+          {"copies", copies_json(m.copies)},
           {"latent_wall", m.latent_wall ? Json(*m.latent_wall != 0) : Json(nullptr)}};
 }
 

@@ -94,6 +94,11 @@ std::string duration_text(int64_t ns) {
   return in_unit(ns, unit) + ' ' + unit.name;
 }
 
+std::string gbps_text(double v) {
+  if (v < 0.005) return "below 0.01 GB/s";
+  return v < 1 ? fmt::format("{:.2f} GB/s", v) : fmt::format("{:.1f} GB/s", v);
+}
+
 std::string bytes_text(int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   if (std::abs(bytes) < 1024) return fmt::format("{} B", bytes);

@@ -27,6 +27,7 @@ std::string in_unit(int64_t ns, const TimeUnit& unit);         // "46.6", rounde
 std::string shown(int64_t last_digits, const TimeUnit& unit);  // 466 -> "46.6"
 std::string duration_text(int64_t ns);                         // "46.6 ms" in its own unit
 std::string bytes_text(int64_t bytes);                         // "80.0 GiB", "512 B"
+std::string gbps_text(double v);                               // "55.1 GB/s", "0.04 GB/s"
 std::string count_text(double v);                              // "12", "0.4", "1834"
 
 }  // namespace ws

@@ -155,9 +155,17 @@ struct ReportIdle {
   std::optional<ReportGap> largest;
 };
 
+struct ReportCopies {                  // per steady step and device
+  std::string direction, host_memory;  // host_memory "": not told, or between devices
+  int64_t bytes = 0, busy_ns = 0;
+  std::optional<double> gbps;
+};
+
 struct ReportMemory {
   std::optional<int64_t> capacity_bytes, peak_allocated_bytes, peak_reserved_bytes;
   std::optional<double> headroom_share, fragmentation_share, pageable_gbps;
+  std::optional<double> pinned_gbps, host_link_gbps, pinned_link_share;
+  std::vector<ReportCopies> copies;
   double recompute_share = 0, offload_exposed_share = 0, offload_idle_share = 0, alloc_share = 0;
   double h2d_exposed_share = 0, d2h_exposed_share = 0, pageable_exposed_share = 0;
   double pageable_copies_per_step = 0;

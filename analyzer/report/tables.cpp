@@ -267,6 +267,20 @@ Table kernel_table(const Report& report, bool all) {
   return t;
 }
 
+// "19.8 ms at 12.9 GB/s".
+std::string copy_words(const ReportCopies& c) {
+  return c.gbps ? fmt::format("{} at {}", duration_text(c.busy_ns), gbps_text(*c.gbps)) : "";
+}
+
+// Of pinned copies alone: others are slow for another reason than the link.
+std::string link_words(const ReportMemory& m) {
+  constexpr double kFarBelow = 0.5;  // as rules that speak of it
+  if (!m.pinned_link_share) return "";
+  return fmt::format("{} of the link's {:.0f} GB/s{}", percent_text(*m.pinned_link_share),
+                     *m.host_link_gbps,
+                     *m.pinned_link_share < kFarBelow ? ": far NUMA node or shared link" : "");
+}
+
 Table memory_table(const Report& report) {
   Table t{"MEMORY", "", {{"what"}, {"value", true}, {"", false, true}}, {}, {}};
   if (!report.memory) return t;
@@ -311,15 +325,31 @@ Table memory_table(const Report& report) {
                                              percent_text(exposed))
                                : fmt::format("{}; exposed {}", per, percent_text(exposed));
   };
+  const auto rates = [&](std::string_view way, const char* where) {
+    for (const ReportCopies& c : m.copies) {
+      if (c.direction == way && c.bytes > 0)
+        row(where + (c.host_memory.empty() ? std::string("memory not told") : c.host_memory),
+            bytes_text(c.bytes), copy_words(c));
+    }
+  };
   if (m.h2d_bytes > 0)
     row("host to device", bytes_text(m.h2d_bytes), direction(m.h2d_exposed_share));
+  rates("h2d", "to device, ");
   if (m.d2h_bytes > 0)
     row("device to host", bytes_text(m.d2h_bytes), direction(m.d2h_exposed_share));
+  rates("d2h", "to host, ");
+  for (const ReportCopies& c : m.copies) {
+    if (c.direction == "peer" && c.bytes > 0)
+      row("between devices", bytes_text(c.bytes), fmt::format("{}; {}", per, copy_words(c)));
+  }
+  if (m.pinned_gbps)
+    row(report.ranks.size() > 1 ? "slowest pinned copies" : "large pinned copies",
+        gbps_text(*m.pinned_gbps), link_words(m));
   if (m.pageable_copies_per_step > 0) {
     row("pageable copies", count_text(m.pageable_copies_per_step),
         fmt::format("{}, {}; exposed with their staging {}{}", per, bytes_text(m.pageable_bytes),
                     percent_text(m.pageable_exposed_share),
-                    m.pageable_gbps ? fmt::format("; {:.1f} GB/s", *m.pageable_gbps) : ""));
+                    m.pageable_gbps ? "; " + gbps_text(*m.pageable_gbps) : ""));
   }
   if (m.latent_wall.value_or(0) != 0 && !t.rows.empty()) {
     t.remarks.push_back(

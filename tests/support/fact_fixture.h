@@ -118,7 +118,7 @@ inline FactDb exchange_facts() {
   exec(facts,
        "INSERT INTO fact_memory VALUES (85899345920, 60000000000, 70000000000, 0.185, 0.143, 0.0, "
        "0, 0.0, 0.0, 0, 0.0, "
-       "1048576, 4, 0.0, 0.0, 0.0, 0, 0.0, NULL)");
+       "1048576, 4, 0.0, 0.0, 0.0, 0, 0.0, NULL, NULL, NULL, NULL)");
   exec(facts,
        "INSERT INTO fact_note VALUES ('peers_missing', 'warning', 1, '', 'only some ranks of the "
        "job were recorded', "

@@ -227,6 +227,33 @@ TEST_CASE("idle: a row per leaf, the longest stretch with its neighbours") {
   CHECK(launch.after == kAdd);
 }
 
+TEST_CASE("copies: bytes and busy time by direction and host memory, large ones apart") {
+  Maker m;
+  const auto copy = [&](TimeNs begin, TimeNs end, OpKind kind, const Copy& what, int64_t stream) {
+    m.op(begin - 5, begin, end, "Memcpy", 1, stream, 0, kind, m.b.add_copy(what));
+  };
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  m.op(0, 10, 20, kGemm);
+  copy(1'000, 3'000, OpKind::h2d, {2 * kMiB, false, true}, 8);
+  copy(2'000, 4'000, OpKind::h2d, {2 * kMiB, false, true}, 9);  // beside it: 3 us are busy
+  copy(2'500, 2'600, OpKind::h2d, {64, false, true}, 10);       // small, inside both
+  copy(5'000, 6'000, OpKind::h2d, {kMiB, true, false}, 8);
+  copy(7'000, 7'500, OpKind::d2h, {100, false, false}, 8);  // memory not told
+  copy(8'000, 8'400, OpKind::p2p, {4'000, false, false}, 8);
+  copy(9'000, 9'100, OpKind::d2d, {4'000, false, false}, 8);  // inside the device: no link
+  copy(30'000, 31'000, OpKind::h2d, {kMiB, false, true}, 8);  // in no window
+  const Made t(std::move(m.b));
+  const std::vector<Interval> windows = {{0, 10'000}, {10'000, 20'000}};
+  const MemoryRow row = summarize_memory(t.trace, t.labels.ops, DeviceId{0}, windows, {});
+  const auto of = [&](CopyWay way) { return row.copies[static_cast<size_t>(way)]; };
+  CHECK(of(CopyWay::h2d_pinned) == CopyTotals{2 * kMiB + 32, 2 * kMiB, 1'500, 1'500});
+  CHECK(of(CopyWay::h2d_pageable) == CopyTotals{kMiB / 2, kMiB / 2, 500, 500});
+  CHECK(of(CopyWay::h2d_untold) == CopyTotals{});
+  CHECK(of(CopyWay::d2h_untold) == CopyTotals{50, 0, 250, 0});
+  CHECK(of(CopyWay::d2h_pinned) == CopyTotals{});
+  CHECK(of(CopyWay::peer) == CopyTotals{2'000, 0, 200, 0});
+}
+
 TEST_CASE("pauses: the longest single host gap of each window") {
   Maker m;
   m.op(0, 100, 1'000, kGemm);

@@ -22,6 +22,10 @@ inline DeviceAnalysis meeting_device(TimeNs late_ns) {
   out.idle = {{Leaf::idle_gc, 600'000, 6, {1'000, 101'000}, "gemm_a", "ncclDevKernel"}};
   out.memory.peak_reserved_bytes = 60'000'000'000;
   out.memory.recompute_estimated_share = 0.25;
+  for (size_t way = 0; way < kCopyWayCount; ++way) {
+    const auto n = static_cast<int64_t>(way) + 1;
+    out.memory.copies[way] = {100 * n, 40 * n, 10 * n, 4 * n};
+  }
   for (size_t k = 0; k < kCommRowCount; ++k)
     out.comm_by_kind[k] = {static_cast<TimeNs>(10 * k + 2), static_cast<TimeNs>(k + 1)};
   out.comm = {250'000, 50'000};
@@ -108,6 +112,7 @@ inline RankAnalysis meeting_rank(int32_t number, TimeNs late_ns) {
   out.capture = {0, 10 * kStepNs};
   out.host_name = "node" + std::to_string(number);
   out.tool_version = "1";
+  out.os = "windows";
   out.communicators.push_back(
       {"DATA_PARALLEL_GROUP", "1|0|1", {0, 1}, 2, CommKind::dp, true, true});
   out.config.deepep = true;

@@ -158,6 +158,8 @@ TEST_CASE("partial damage: every row that is named has to be there") {
       {"a time far from its recording", [&](auto& r) { comms(r).records[0].order_ns = INT64_MIN; }},
       {"an amount that is out of range", [&](auto& r) { device(r).kernels[0].total_ns = -1; }},
       {"an amount that is out of range", [&](auto& r) { device(r).counts.kernels = NAN; }},
+      {"an amount that is out of range",
+       [&](auto& r) { device(r).memory.copies.back().large_busy_ns = -1; }},
       {"an idle cause that is none", [&](auto& r) { device(r).idle[0].leaf = Leaf::gemm; }},
       {"a device without steps", [&](auto& r) { device(r).steps.clear(); }},
       {"lists of different lengths", [&](auto& r) { device(r).breakdowns.pop_back(); }},

@@ -184,6 +184,49 @@ TEST_CASE("facts: host, memory, configuration") {
   CHECK(value(*facts, "SELECT moe_token_dispatcher_type FROM fact_config") == "NULL");
 }
 
+TEST_CASE(
+    "facts: copies by direction and memory, and how much of the host link pinned ones reach") {
+  RunAnalysis run = made_run();
+  const auto set = [&](size_t rank, CopyWay way, const CopyTotals& totals) {
+    run.ranks[rank].devices[0].memory.copies[static_cast<size_t>(way)] = totals;
+  };
+  run.ranks[1].os = "windows";
+  for (size_t rank : {0, 1}) {
+    set(rank, CopyWay::h2d_pinned, {1'000'000, 800'000, 100'000, 20'000});
+    set(rank, CopyWay::d2h_untold, {500, 0, 100, 0});
+    set(rank, CopyWay::peer, {4'000, 0, 0, 0});
+  }
+  auto facts = write_facts(run, platforms());
+  REQUIRE(facts);
+  const char* kCopies =
+      "SELECT group_concat(direction || ' ' || coalesce(host_memory, '-') || ' ' || bytes || ' ' "
+      "|| busy_ns || ' ' || coalesce(gbps, '-'), ', ') FROM fact_copy";
+  CHECK(value(*facts, kCopies) ==
+        "h2d pinned 1000000 100000 10.0, d2h - 500 100 5.0, peer - 4000 0 -");
+  const char* kLink =
+      "SELECT pinned_gbps || ' ' || host_link_gbps || ' ' || pinned_link_share "
+      "FROM fact_memory";
+  CHECK(value(*facts, kLink) == "40.0 64.0 0.625");
+  CHECK(value(*facts, "SELECT os FROM fact_run") == "windows");
+
+  // The other direction takes rank 1 longer; it is the slowest device.
+  set(1, CopyWay::d2h_pinned, {800'000, 800'000, 50'000, 50'000});
+  run.ranks[1].os = "BeOS";
+  facts = write_facts(run, platforms());
+  CHECK(value(*facts, kLink) == "16.0 64.0 0.25");
+  CHECK(value(*facts, "SELECT os FROM fact_run") == "NULL");
+
+  for (RankAnalysis& rank : run.ranks)
+    for (DeviceAnalysis& device : rank.devices) device.gpu = "a board nobody knows";
+  facts = write_facts(run, platforms());
+  CHECK(value(*facts, "SELECT pinned_gbps FROM fact_memory") == "16.0");
+  CHECK(value(*facts, "SELECT pinned_link_share FROM fact_memory") == "NULL");
+
+  facts = write_facts(made_run(), platforms());
+  CHECK(value(*facts, "SELECT pinned_gbps FROM fact_memory") == "NULL");
+  CHECK(value(*facts, "SELECT count(*) FROM fact_copy") == "0");
+}
+
 TEST_CASE("facts: stages are those of the joined ranks, not the size of a communicator of sends") {
   RunAnalysis run = made_run();
   Communicator sends;

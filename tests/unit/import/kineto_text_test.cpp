@@ -194,6 +194,11 @@ TEST_CASE("copies, synchronisation, calls and python functions by name") {
   CHECK(copy_kind("Memcpy", "") == OpKind::d2d);
   CHECK(is_pageable("Memcpy HtoD (Pageable -> Device)"));
   CHECK_FALSE(is_pageable("Memcpy HtoD (Pinned -> Device)"));
+  CHECK(is_pinned("Memcpy HtoD (Pinned -> Device)"));
+  CHECK(is_pinned("Memcpy DtoH (Device -> Pinned)"));
+  CHECK_FALSE(is_pinned("Memcpy HtoD (Pageable -> Device)"));
+  CHECK_FALSE(is_pinned("Memcpy HtoH (Pinned -> Pageable)"));
+  CHECK_FALSE(is_pinned("CopyHostToDevice"));
   CHECK(sync_kind("Stream Wait Event") == SyncKind::stream_wait);
   CHECK(sync_kind("Event Sync") == SyncKind::event);
   CHECK(sync_kind("Stream Sync") == SyncKind::stream);

@@ -55,6 +55,17 @@ TEST_CASE("kernels and calls of old and current exports are joined") {
   CHECK(t.streams[0].number == 7);
 }
 
+TEST_CASE("a copy of which no side is pinned or pageable does not tell") {
+  NsysFile file;
+  file.add(NsysCopy{100, 110, 64, 11, 0, 7, 7});  // unified memory
+  file.add(NsysCopy{120, 130, 64, 1, 0, 1, 0});   // pinned to pageable: staged all the same
+  const Trace t = one_trace(file);
+  CHECK_FALSE(t.copies[t.ops.copy[0]].pageable);
+  CHECK_FALSE(t.copies[t.ops.copy[0]].pinned);
+  CHECK(t.copies[t.ops.copy[1]].pageable);
+  CHECK_FALSE(t.copies[t.ops.copy[1]].pinned);
+}
+
 TEST_CASE("copy kinds become directions, and pageable memory is seen") {
   struct Row {
     int64_t kind;
@@ -79,6 +90,7 @@ TEST_CASE("copy kinds become directions, and pageable memory is seen") {
     REQUIRE(t.ops.copy[i] != kNoRow);
     CHECK(t.copies[t.ops.copy[i]].bytes == t.ops.begin_ns[i]);
     CHECK(t.copies[t.ops.copy[i]].pageable == (rows[i].kind == 2));
+    CHECK(t.copies[t.ops.copy[i]].pinned == (rows[i].kind != 2));
   }
   CHECK(t.ops.kind.back() == OpKind::memset);
   CHECK(t.ops.copy.back() == kNoRow);

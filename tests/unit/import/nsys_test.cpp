@@ -157,6 +157,16 @@ TEST_CASE("the environment's rank counts for a file of one rank only") {
   }
 }
 
+TEST_CASE("the system of the recorded machine, where its platform is a known one") {
+  const auto [platform, os] = GENERATE(
+      table<const char*, const char*>({{"Windows", "windows"}, {"L4X", "linux"}, {"QNX", ""}}));
+  NsysFile file;
+  file.add_system("SoftwarePlatform", platform);
+  file.add_system("OsDescription", "anything");
+  add_launch(file, 61'000, 0, 1'000);
+  CHECK(traces_of(file).at(0).os == os);
+}
+
 TEST_CASE("identity, clock and messages of a trace") {
   NsysFile file;
   file.set_start(1'700'000'000'000'000'000);

@@ -78,7 +78,9 @@ TEST_CASE("kernels, copies, fills and graphs become device records") {
   CHECK(t.strings[t.ops.name[0]] == "void gemm<float>(int)");
   CHECK(t.copies[t.ops.copy[1]].bytes == 4096);
   CHECK(t.copies[t.ops.copy[1]].pageable);
+  CHECK_FALSE(t.copies[t.ops.copy[1]].pinned);
   CHECK_FALSE(t.copies[t.ops.copy[2]].pageable);
+  CHECK(t.os == "linux");
   CHECK(t.streams[row(t.ops.stream[1])].number == 8);
   CHECK(t.streams[row(t.ops.stream[1])].context == 2);
   CHECK(t.ops.graph[4] == 5);

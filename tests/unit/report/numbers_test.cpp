@@ -67,6 +67,9 @@ TEST_CASE("times and shares keep their digits") {
   CHECK(percent_range(0.3101, 0.3102) == "31.0 %");
   CHECK(tenths(-5) == "-0.5");
   CHECK(bytes_text(512) == "512 B");
+  CHECK(gbps_text(55.06) == "55.1 GB/s");
+  CHECK(gbps_text(0.04) == "0.04 GB/s");
+  CHECK(gbps_text(0.0003) == "below 0.01 GB/s");
   CHECK(bytes_text(85899345920) == "80.0 GiB");
   CHECK(count_text(12) == "12");
   CHECK(count_text(0.42) == "0.4");

@@ -216,6 +216,27 @@ TEST_CASE("the exposed time of offload is not told twice") {
   CHECK(has(text_of(facts, {}), "per step; exposed 0.0 %"));
 }
 
+TEST_CASE("copies show their rate by direction and memory, and what the link would give") {
+  const FactDb facts = exchange_facts();
+  CHECK(!has(text_of(facts, {}), "pinned copies"));
+  exec(facts,
+       "INSERT INTO fact_copy VALUES ('h2d', 'pinned', 1048576, 100000, 10.48), ('d2h', NULL, 512, "
+       "100000, 0.00512), ('peer', NULL, 2097152, 50000, 41.9)");
+  exec(facts,
+       "UPDATE fact_memory SET h2d_bytes = 1048576, d2h_bytes = 512, pinned_gbps = 10.48, "
+       "host_link_gbps = 64, pinned_link_share = 0.16375");
+  const std::string text = text_of(facts, {});
+  INFO(text);
+  for (const char* part : {"to device, pinned ", "100 us at 10.5 GB/s", "to host, memory not told",
+                           "100 us at 0.01 GB/s", "between devices", "50.0 us at 41.9 GB/s",
+                           "16.4 % of the link's 64 GB/s: far NUMA node"}) {
+    INFO(part);
+    CHECK(has(text, part));
+  }
+  exec(facts, "UPDATE fact_memory SET pinned_gbps = 55, pinned_link_share = 0.86");
+  CHECK(has(text_of(facts, {}), "86.0 % of the link's 64 GB/s\n"));
+}
+
 TEST_CASE("an idle stretch is found again: rank, device, step and time in it") {
   const FactDb facts = exchange_facts();
   exec(facts, "UPDATE fact_step SET name = 'a step with a long name#' || step");
