@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "analysis/kernel_period.h"
 #include "analysis/range_names.h"
@@ -267,6 +269,8 @@ class Finder {
       whole(false);
     }
     if (options_.time && nothing_kept()) whole(false);
+    if ((options_.steps || options_.time) && nothing_kept())
+      out_.notes.add(NoteCode::selection_not_found, {}, 1, what_is_there());
     if (cut_ > 0) out_.notes.add(NoteCode::step_incomplete, {}, cut_);
     return std::move(out_);
   }
@@ -313,8 +317,8 @@ class Finder {
     for (size_t d = 0; d < out_.by_device.size(); ++d) {
       if (!has_ops(trace_, d)) continue;
       const Interval window = selection_.clip(asked ? device_span(trace_, d) : span);
-      out_.by_device[d] = !options_.time || has_ops_in(trace_, d, window) ? whole_step(window)
-                                                                          : std::vector<Step>();
+      const bool chosen = !options_.steps && (!options_.time || has_ops_in(trace_, d, window));
+      out_.by_device[d] = chosen ? whole_step(window) : std::vector<Step>();
     }
   }
 
@@ -323,9 +327,26 @@ class Finder {
                        [](const std::vector<Step>& s) { return s.empty(); });
   }
 
+  std::string what_is_there() const {
+    if (options_.time) {
+      const Interval span = recorded_span(trace_);
+      return fmt::format("its records lie at {}:{} of its clock, 0ms:{:.0f}ms since the first",
+                         span.begin_ns, span.end_ns,
+                         std::ceil(static_cast<double>(span.end_ns - span.begin_ns) * 1e-6));
+    }
+    if (!there_) return "no steps were found in it";
+    return there_->first == there_->second
+               ? fmt::format("its only step is {}", there_->first)
+               : fmt::format("its steps are {} to {}", there_->first, there_->second);
+  }
+
   void finish(size_t device, std::vector<Step> steps) {
     cut_ = std::max(cut_, mark_incomplete(trace_, device, steps));
     mark_pauses(trace_, steps);
+    for (const Step& s : steps)
+      there_ = there_
+                   ? std::pair{std::min(there_->first, s.index), std::max(there_->second, s.index)}
+                   : std::pair{s.index, s.index};
     selection_.apply(steps);
     out_.by_device[device] = std::move(steps);
   }
@@ -336,6 +357,7 @@ class Finder {
   const Selection selection_;
   StepsResult out_;
   int64_t cut_ = 0;
+  std::optional<std::pair<int64_t, int64_t>> there_;  // first and last step before the selection
 };
 
 }  // namespace

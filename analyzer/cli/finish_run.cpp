@@ -40,6 +40,14 @@ void tell_selection(const Selection& selection, const std::vector<int32_t>& aske
   if (!run.selection.empty()) run.notes.add(NoteCode::selection, {}, 1, run.selection);
 }
 
+// What could have been chosen where nothing was.
+std::string what_is_there(const std::vector<RankAnalysis>& ranks) {
+  for (const RankAnalysis& r : ranks)
+    for (const Note& n : r.notes.all())
+      if (n.code == NoteCode::selection_not_found) return n.detail;
+  return "analyze it without this option to see its steps and times";
+}
+
 // A change that was asked for and has no row says why.
 void tell_changes(const PriceOptions& asked, RunAnalysis& run) {
   for (const std::string& id : asked.combinations) {
@@ -101,10 +109,9 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
                                         [](const RankAnalysis& r) { return r.devices.empty(); });
   if (nothing_left && !(selection.steps.empty() && selection.time.empty())) {
     return Error{fmt::format(
-        "{}: expected a part of the recording with device records, found none in '{}'; analyze it "
-        "without this option to see its steps and times",
+        "{}: expected a part of the recording with device records, found none in '{}'; {}",
         selection.steps.empty() ? "--time" : "--step",
-        selection.steps.empty() ? selection.time : selection.steps)};
+        selection.steps.empty() ? selection.time : selection.steps, what_is_there(ranks))};
   }
   FactOptions with_config = shown;
   with_config.asked_changes = options.price.combinations;

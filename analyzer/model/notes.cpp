@@ -98,6 +98,7 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "give them as inputs as well if they hold ranks of the same run"},
     {"selection", kInfo, "only a selected part was analyzed", ""},
     {"rank_not_found", kWarn, "ranks that --rank names are not in the input", ""},
+    {"selection_not_found", kWarn, "--step or --time chose nothing of this recording", ""},
     {"range_not_found", kWarn,
      "no host range has the name that --step-range gives: steps were found another way",
      "the name as it stands in the recording, without its number"},

@@ -60,6 +60,7 @@ enum class NoteCode : uint8_t {
   folders_not_read,
   selection,
   rank_not_found,
+  selection_not_found,
   range_not_found,
   mixed_formats,
   // analysis

@@ -23,6 +23,13 @@ class Selection(Cli):
         self.assertEqual([r["index"] for r in some["steps"]["rows"]], [r["index"] for r in every[1:3]])
         self.assertIn("step", some["run"]["selection"])
 
+    def test_steps_that_are_not_there(self):
+        every = [row["index"] for row in self.report(SAMPLE)["steps"]["rows"]]
+        there = f"its steps are {min(every)} to {max(every)}"
+        self.refused(2, run("analyze", SAMPLE, "--step", "99"), "--step", "99", there)
+        self.refused(2, run("analyze", SAMPLE, "--step-window", "whole", "--step", "99"), "--step", "99")
+        self.refused(2, run("analyze", SOURCE / "tests/cases/k56_no_profilerstep.json", "--step", "1"), "no steps were found")
+
     def test_ranks(self):
         folder = SOURCE / "samples/nsys/exposed_all_to_all"
         some = self.report(folder, "--rank", "1,3")
@@ -55,7 +62,7 @@ class Selection(Cli):
 
     def test_a_time_outside_the_recording_is_refused(self):
         for time in ("1:2", "500s:600s"):
-            self.refused(2, run("analyze", SAMPLE, "--time", time), "--time", time)
+            self.refused(2, run("analyze", SAMPLE, "--time", time), "--time", time, "its records lie at", "since the first")
         steps = self.report(SAMPLE)["steps"]["rows"]
         middle = (steps[1]["begin_ns"] + steps[1]["end_ns"]) // 2
         ran = run("analyze", SAMPLE, "--time", f"{middle}:{middle + (steps[1]['end_ns'] - middle) // 2}")
