@@ -5,7 +5,7 @@
 
 A file has three parts between lines of dashes: where the recording comes from (`sample NAME`, or settings of a simulated
 run of tests/checks/simulator) and the configuration's file name; the configuration; the findings in order, without
-numbers, with the settings for the configuration's framework. --update rewrites the third part; read it against the
+numbers, with the settings for the configuration's framework and the words beside them. --update rewrites the third part; read it against the
 framework's own checks, not against the rules.
 """
 import difflib
@@ -36,6 +36,15 @@ def setting(action):
     return words + (" (%s)" % action["note"] if action["note"] else "")
 
 
+def beside(finding):
+    """What stands around the settings: whether a gain is stated and on what it rests, and the words for this run."""
+    out = ["   gain: %s" % (finding["gain"]["basis"] if finding["gain"] else "none")]
+    out += ["   why: %s" % finding["why"]] if finding["why"] else []
+    for key, word in (("published", "published"), ("pitfalls", "watch"), ("verify", "verify")):
+        out += ["   %s: %s" % (word, line if isinstance(line, str) else json.dumps(line, sort_keys=True)) for line in finding[key]]
+    return out
+
+
 def advice(report, framework):
     verdict = report["verdict"]
     out = ["verdict: %s, %s" % (verdict["kind"], verdict["cause"])]
@@ -56,7 +65,7 @@ def advice(report, framework):
             out.append("   ahead of phase %s" % f["ahead_of_phase"])
         out += ["   instead of %s" % rule for rule in f["conflicts"] if rule in seen]
         seen.add(f["rule"])
-        out += settings
+        out += settings + beside(f)
     unknown = [f for f in report["findings"] if f["status"] == "unknown" and f["phase"] != "data"]
     out += ["may apply: %s (to know: %s)" % (f["rule"], f["to_know"]) for f in unknown]
     return "\n".join(out) + "\n"
