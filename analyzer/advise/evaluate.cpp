@@ -177,11 +177,19 @@ Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   return row;
 }
 
-// As the configuration tells; "".
-Result<std::string> framework_of(const RuleSandbox& sandbox) {
-  auto query = sandbox.prepare("SELECT framework FROM fact_config");
-  if (!query) return query.error();
-  return query->statement.step() ? std::string(query->statement.text(0)) : std::string();
+// As the configuration tells, else names in the recording that no other framework has; empty: any.
+Result<std::vector<std::string>> frameworks_of(const RuleSandbox& sandbox) {
+  auto config = sandbox.prepare("SELECT framework FROM fact_config");
+  if (!config) return config.error();
+  if (config->statement.step() && !config->statement.is_null(0))
+    return std::vector<std::string>{std::string(config->statement.text(0))};
+  auto run = sandbox.prepare("SELECT framework, framework_by FROM fact_run");
+  if (!run) return run.error();
+  if (!run->statement.step() || run->statement.is_null(0)) return std::vector<std::string>{};
+  const std::string_view by = run->statement.text(1);
+  if (by == "core") return std::vector<std::string>{"megatron_lm", "megatron_bridge"};
+  if (by != "program" && by != "operators") return std::vector<std::string>{};
+  return std::vector<std::string>{std::string(run->statement.text(0))};
 }
 
 // "{lay.min_gpus}" becomes the value of that evidence; the rule was checked to have it.
@@ -196,12 +204,13 @@ std::string filled(std::string text, const std::vector<EvidenceValue>& evidence)
   return text;
 }
 
-bool is_for(const RuleLine& line, const std::string& framework) {
+bool is_for(const RuleLine& line, const std::vector<std::string>& frameworks) {
   const auto& of = line.frameworks;
-  return framework.empty() || of.empty() || std::count(of.begin(), of.end(), framework) > 0;
+  return frameworks.empty() || of.empty() ||
+         std::find_first_of(of.begin(), of.end(), frameworks.begin(), frameworks.end()) != of.end();
 }
 
-Finding finding_of(const Rule& rule, Row row, const std::string& framework) {
+Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& frameworks) {
   Finding f;
   f.rule = rule.id;
   f.title = rule.title;
@@ -223,7 +232,7 @@ Finding finding_of(const Rule& rule, Row row, const std::string& framework) {
   const auto said = [&](const std::vector<RuleLine>& lines) {
     std::vector<std::string> out;
     for (const RuleLine& line : lines)
-      if (row.said[at++] && is_for(line, framework)) out.push_back(filled(line.text, f.evidence));
+      if (row.said[at++] && is_for(line, frameworks)) out.push_back(filled(line.text, f.evidence));
     return out;
   };
   f.why = fmt::format("{}", fmt::join(said(rule.why), " "));
@@ -250,12 +259,12 @@ Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule) {
   }
   if (query->statement.failed())
     return Error{fmt::format("{}: {}", rule.id, sandbox.why_stopped())};
-  auto framework = framework_of(sandbox);
-  if (!framework) return Error{fmt::format("{}: {}", rule.id, framework.error().message)};
-  if (best) return finding_of(rule, std::move(*best), *framework);
+  auto frameworks = frameworks_of(sandbox);
+  if (!frameworks) return Error{fmt::format("{}: {}", rule.id, frameworks.error().message)};
+  if (best) return finding_of(rule, std::move(*best), *frameworks);
   auto row = empty_row(sandbox, rule);
   if (!row) return Error{fmt::format("{}: {}", rule.id, row.error().message)};
-  return finding_of(rule, std::move(*row), *framework);
+  return finding_of(rule, std::move(*row), *frameworks);
 }
 
 }  // namespace ws

@@ -181,6 +181,13 @@ TEST_CASE("words are said for the runs they are meant for, and where that is not
   CHECK(f.pitfalls == std::vector<std::string>{"for all"});
   CHECK(f.published.empty());
   CHECK(f.verify == std::vector<std::string>{"of groups"});
+  const auto pitfalls_of = [&](const std::string& run) {
+    return judge(o, R"({"fact_config": {"given": 1}, "fact_run": )" + run + "}").pitfalls;
+  };
+  const std::vector<std::string> all = {"for all", "of a flag"}, some = {"for all"};
+  CHECK(pitfalls_of(R"({"framework": "pytorch", "framework_by": "operators"})") == some);
+  CHECK(pitfalls_of(R"({"framework": "pytorch", "framework_by": "kernels"})") == all);
+  CHECK(pitfalls_of(R"({"framework": "megatron_lm", "framework_by": "core"})") == all);
 }
 
 TEST_CASE("an empty table leaves nothing open where another one decides") {
