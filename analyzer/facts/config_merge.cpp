@@ -179,19 +179,23 @@ ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& record
 }
 
 std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world) {
-  const int64_t gpus = layout.gpus.value_or(world);
-  if (gpus <= 0) return std::nullopt;
-  const auto told = [&](const char* sizes, int64_t product) {
-    return gpus == world
-               ? Contradiction{sizes, fmt::format("{}", product), fmt::format("{} GPUs", world)}
-               : Contradiction{sizes, fmt::format("{} for {} GPUs", product, gpus),
-                               "a job that started"};
+  const auto check = [&](int64_t gpus) -> std::optional<Contradiction> {
+    if (gpus <= 0) return std::nullopt;
+    const auto told = [&](const char* sizes, int64_t product) {
+      return gpus == world
+                 ? Contradiction{sizes, fmt::format("{}", product), fmt::format("{} GPUs", world)}
+                 : Contradiction{sizes, fmt::format("{} for {} GPUs", product, gpus),
+                                 "a job that started"};
+    };
+    if (layout.attention_known && gpus % layout.attention_product != 0)
+      return told("TP x CP x PP", layout.attention_product);
+    if (layout.experts && layout.expert_known && gpus % layout.expert_product != 0)
+      return told("ETP x EP x PP", layout.expert_product);
+    return std::nullopt;
   };
-  if (layout.attention_known && gpus % layout.attention_product != 0)
-    return told("TP x CP x PP", layout.attention_product);
-  if (layout.experts && layout.expert_known && gpus % layout.expert_product != 0)
-    return told("ETP x EP x PP", layout.expert_product);
-  return std::nullopt;
+  // The same layout may have run on another number of GPUs, where it fits into that one too.
+  if (auto in_itself = check(layout.gpus.value_or(world))) return in_itself;
+  return check(world);
 }
 
 }  // namespace ws

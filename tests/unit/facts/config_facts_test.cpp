@@ -220,7 +220,9 @@ TEST_CASE("merge: sizes that make no grid of the GPUs that ran are another run's
   REQUIRE(unfit);
   CHECK(unfit->sentence() == "TP x CP x PP: the configuration says 8, the recording shows 12 GPUs");
   layout.gpus = 64;  // for more GPUs than ran
-  CHECK_FALSE(layout_against_gpus(layout, 12));
+  CHECK_FALSE(layout_against_gpus(layout, 16));
+  REQUIRE(layout_against_gpus(layout, 4));  // nor can it have run on these
+  CHECK(layout_against_gpus(layout, 4)->recorded == "4 GPUs");
   layout.gpus = 4;
   CHECK(layout_against_gpus(layout, 0)->recorded == "a job that started");
   layout.attention_known = false;  // sizes from outside the file
