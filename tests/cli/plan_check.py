@@ -165,7 +165,7 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertNotIn("throughput", other["run"])
         told = [f for f in other["findings"] if f["status"] == "fires"][0]
         self.assertEqual((told["rule"], told["phase"]), ("configuration/another_run", "data"))
-        self.assertEqual(told["evidence"], {"cfg.contradicted": "ep 8 against 4, gpus 8 against 4"})
+        self.assertEqual(told["evidence"], {"cfg.contradicted": "ETP x EP x PP 8 against 4 GPUs, ep 8 against 4, gpus 8 against 4"})
         # Nothing fires from another run's settings, and none of them is shown as this run's.
         silent = self.analyze("exposed_all_to_all", dict(shape, ep=8, fp8_format="hybrid", cuda_graph_impl="transformer_engine", moe_router_dtype="bf16"))
         self.assertEqual(set(rules(silent)) & {"configuration/precision_not_running", "configuration/graphs_not_running", "configuration/router_precision"}, set())
