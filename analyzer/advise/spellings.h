@@ -59,7 +59,6 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
 Settings settings_in_use(const FactDb& facts, const FlagTable& table);
 
 // Actions for Megatron-LM in the spelling of `version` ("0.16"). "": not known, then the note says
-// from which release on and what stood there before.
 // from which release on and what stood there before. `keys`: flags with the key that the
 // configuration uses itself, which is what is said, for Bridge too.
 using OwnKeys = std::vector<std::pair<std::string, std::string>>;
