@@ -38,8 +38,8 @@ ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& record
                          const std::optional<Contradiction>& unfit = std::nullopt,
                          const ConfigShown& shown = {});
 
-// Sizes of the file that do not divide its GPUs, or those of the job that ran; world: its ranks, 0: not
-// known. A file for more GPUs than ran whose layout fits into those too is told by other_scale.
+// Sizes of the file that do not divide its GPUs, or those of the job that ran; world: its ranks, 0:
+// not known. A file for more GPUs than ran whose layout fits into those too is told by other_scale.
 std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world);
 
 }  // namespace ws
