@@ -40,7 +40,7 @@ constexpr std::string_view kCauseWords[] = {"launching kernels one by one",
                                             "CUDA graphs were recorded as a whole",
                                             "the other ranks were not recorded",
                                             "no GPU activity was recorded",
-                                            "cause not known"};
+                                            "no single cause"};
 static_assert(std::size(kCauseWords) == kCauseCount);
 
 }  // namespace

@@ -38,7 +38,7 @@ constexpr Pair kCauses[] = {
     {"graph_level_trace", "CUDA graphs were recorded as a whole"},
     {"peers_missing", "the other ranks were not recorded"},
     {"no_gpu_events", "no GPU activity was recorded"},
-    {"unknown", "cause not known"},
+    {"unknown", "no single cause"},
 };
 constexpr Pair kWalls[] = {{"memory", "memory wall"},
                            {"communication", "communication wall"},

@@ -94,14 +94,14 @@ TEST_CASE("the verdict in words") {
       {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'host_sync'",
        "compute and host wall: host synchronisation; the host takes 45.0 % of the step"},
       {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'unknown'",
-       "compute and host wall: launch calls (cause not known); the host takes 45.0 % of the step"},
+       "compute and host wall: launch calls (no single cause); the host takes 45.0 % of the step"},
       {"UPDATE fact_run SET loss = 'host', wall = 'compute_host', cause = 'unknown'; "
        "UPDATE fact_leaf SET ns = CASE leaf WHEN 'copy.h2d' THEN 233333 WHEN 'copy.d2h' THEN "
        "200000 ELSE 0 END WHERE leaf IN ('idle.launch', 'copy.h2d', 'copy.d2h')",
-       "compute and host wall: copies to device and copies to host (cause not known); the host "
+       "compute and host wall: copies to device and copies to host (no single cause); the host "
        "takes 45.0 % of the step"},
       {"UPDATE fact_run SET loss = 'bubble', cause = 'unknown'",
-       "communication wall: cause not known; the pipeline bubble takes 45.0 % of the step"},
+       "communication wall: no single cause; the pipeline bubble takes 45.0 % of the step"},
       {"UPDATE fact_run SET cause = 'unknown'",
        "communication wall: collectives of unknown groups; communication takes 45.0 % of the step"},
       {"UPDATE fact_run SET verdict_kind = 'insufficient', loss = NULL, wall = NULL, cause = "
