@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 12;
+PRAGMA user_version = 13;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -150,6 +150,8 @@ CREATE TABLE fact_layout (
   min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP)
   attention_fits INTEGER,           -- 1: GPUs are a multiple of attention_product
   attention_arithmetic TEXT,        -- "24 GPUs / (TP 4 x CP 1 x PP 4 = 16) = 1.5", where it does not fit; so below
+  shard_product INTEGER,            -- shards x TP x CP x PP; NULL: nothing is sharded over a given number of ranks
+  shards_fit INTEGER,               -- 1: GPUs are a multiple of shard_product
   expert_fits INTEGER,              -- 1: GPUs are a multiple of expert_product; NULL also without experts
   expert_arithmetic TEXT,
   gpus_nearest TEXT,                -- "16 or 32 GPUs" that both grids divide, where one does not fit

@@ -146,6 +146,16 @@ TEST_CASE("config facts: a size from outside the file leaves what hangs on it un
   CHECK(value(f, "fact_layout", "experts_fit") == "1");
 }
 
+TEST_CASE("config facts: shards and the other sizes lie over all GPUs") {
+  const std::string of = "framework: pytorch\ntp: 2\nfsdp_shard_size: 4\n";
+  CHECK(value(facts_of(of + "gpus: 16\n"), "fact_layout", "shards_fit") == "1");
+  const FactDb unfit = facts_of(of + "gpus: 12\n");
+  CHECK(value(unfit, "fact_layout", "shard_product") == "8");
+  CHECK(value(unfit, "fact_layout", "shards_fit") == "0");
+  CHECK(value(facts_of("framework: pytorch\ngpus: 12\nfsdp_shard_size: 0\n"), "fact_layout",
+              "shards_fit") == "NULL");
+}
+
 TEST_CASE("config facts: stages, heads, memory") {
   const std::string model =
       "num_layers: 8\nhidden_size: 64\nattention_heads: 6\nkv_heads: 2\nvocab_size: 100\n"
