@@ -1,5 +1,6 @@
 """What the library shows to its process, and what the verbs refuse."""
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -68,7 +69,7 @@ class Usage(Recorder):
         self.assertIn(ran.returncode, (0, 2))
         self.assertEqual(ran.stderr.count("\n"), 1 if ran.returncode == 2 else 0)
         lines = {}
-        for line in ran.stdout.splitlines():
+        for line in re.sub(r"\n +", " ", ran.stdout).splitlines():
             state, what, text = line.split(maxsplit=2)
             self.assertIn(state, ("ok", "note", "BAD"))
             lines.setdefault(what, []).append((state, text))
