@@ -73,6 +73,12 @@ std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table
 void say_floors(std::vector<Finding>& findings, const FlagTable& table,
                 const std::vector<std::string>& texts);
 
+// Position of `flag` as a whole word, npos: not there.
+size_t word_at(const std::string& text, const std::string& flag);
+void add_note(Action& action, const std::string& note);
+// Of a column of fact_config; "" where it is not known.
+std::string config_value(const FactDb& facts, const std::string& column);
+
 // By the numbers between the dots: "0.9" < "0.16". Anything else is not older.
 bool is_older(const std::string& version, const std::string& than);
 

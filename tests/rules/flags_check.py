@@ -26,12 +26,10 @@ known = load("tests", "rules", "verified_flags.json")
 versions = {row["flag"]: row for row in load("rules", "frameworks.json")["flags"]}
 allowed = set(known["verified"]) | set(known["others"]["megatron_lm"]) | set(known["others"]["launchers"]) | set(known["others"]["tools"])
 older = {row["before"] for row in versions.values() if row["before"]}
+paths = sorted(glob.glob(os.path.join(root, "rules", "*", "*.json")))
+rules = [load(os.path.relpath(path, root)) for path in paths if not path.endswith(".cases.json")]
 emitted = 0
-for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
-    if path.endswith(".cases.json"):
-        continue
-    with open(path, encoding="utf-8") as f:
-        rule = json.load(f)
+for rule in rules:
     for action in rule["actions"]:
         if action["framework"] == "nsys":
             continue
@@ -47,11 +45,7 @@ for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
 # The lowest releases of other software stand in the table alone, and every line of it is for something that is advised.
 floors = load("rules", "frameworks.json")["floors"]
 unused = {json.dumps(f["words"]) for f in floors}
-for path in sorted(glob.glob(os.path.join(root, "rules", "*", "*.json"))):
-    if path.endswith(".cases.json"):
-        continue
-    with open(path, encoding="utf-8") as f:
-        rule = json.load(f)
+for rule in rules:
     for action in rule["actions"]:
         words = " ".join([action["set"], action.get("to", ""), action.get("note", "")])
         unused -= {json.dumps(f["words"]) for f in floors if any(all(w in words for w in one) for one in f["words"])}
