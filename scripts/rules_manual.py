@@ -6,6 +6,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FRAMEWORKS = {"megatron_lm": "Megatron-LM", "megatron_bridge": "Megatron Bridge", "pytorch": "PyTorch", "env": "environment", "any": "any", "nsys": "nsys"}
+CHANGES = {"speed_only": "speed alone", "memory": "memory", "numerics": "the numbers", "semantics": "what is trained"}
 KINDS = {"error": "does not work", "silent": "does something else", "advice": "could be better"}
 
 
@@ -34,12 +35,21 @@ def entry(rule):
     out += ["- when `%s`" % clause for clause in rule["when"]]
     for a in rule["actions"]:
         words = a["set"] + (" -> " + a["to"] if a.get("to") else "") + (" (%s)" % a["note"] if a.get("note") else "")
-        out.append("- %s: `%s`" % (FRAMEWORKS[a["framework"]], words.replace("`", "'")))
+        where = " (where `%s`)" % a["when"] if a.get("when") else ""
+        out.append("- %s: `%s`%s" % (FRAMEWORKS[a["framework"]], words.replace("`", "'"), where))
+    gain = rule.get("gain")
+    if gain:
+        again = gain.get("what_if")
+        words = "; %g to %g of the re-simulated change `%s` where there is one" % (again["lo"], again["hi"], again["id"]) if again else ""
+        out.append("- gain (%s): `%s` to `%s` of the step%s" % (gain["basis"], gain["lo_share"], gain["hi_share"], words))
     why = rule["why"] if isinstance(rule["why"], list) else [rule["why"]]
     out.append("- why: %s" % " ".join(said(s) for s in why))
     out += ["- published: %s" % said(s) for s in rule.get("published", [])]
     out += ["- watch: %s" % said(s) for s in rule["pitfalls"]]
-    for name in ("after", "conflicts"):
+    out += ["- verify: %s" % said(s) for s in rule.get("verify", [])]
+    if rule.get("safety"):
+        out.append("- changes: %s" % CHANGES[rule["safety"]])
+    for name in ("after", "unless", "conflicts"):
         if rule.get(name):
             out.append("- %s: %s" % (name, ", ".join("`%s`" % i for i in rule[name])))
     out.append("- source: %s" % text("; ".join(rule["sources"])))

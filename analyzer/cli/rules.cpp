@@ -66,26 +66,35 @@ int show(const std::string& id, const std::vector<std::string>& folders) {
   }
   print_value("rule", r->id);
   print_value("title", r->title);
-  print_value("wall", r->wall.empty() ? "none (data quality)" : r->wall);
+  print_value("wall", r->wall.empty() ? "none" : r->wall);
   print_value("phase", r->phase);
+  print_value("kind", r->kind);
   print_value("holds back", r->breaks ? "findings of later phases" : "");
   print_value("causes", fmt::format("{}", fmt::join(r->causes, ", ")));
+  std::vector<std::string> tables;
   for (const TableRef& t : r->from)
-    print_value("from", t.table == t.alias ? t.table : t.table + " " + t.alias);
+    tables.push_back(t.table == t.alias ? t.table : t.table + " " + t.alias);
+  print_value("from", fmt::format("{}", fmt::join(tables, ", ")));
   for (const Clause& c : r->when) print_value("when", c.sql);
   print_list("evidence", r->evidence);
-  if (r->gain)
+  if (r->gain) {
     print_value("gain",
                 fmt::format("{} to {} ({})", r->gain->lo_share, r->gain->hi_share, r->gain->basis));
-  for (const Action& a : r->actions) {
+    if (const auto& w = r->gain->what_if)
+      print_value("gain",
+                  fmt::format("{} to {} of {} where that was re-simulated", w->lo, w->hi, w->id));
+  }
+  for (const RuleAction& a : r->actions) {
     print_value("action",
-                fmt::format("{}: {}{}{}{}", a.framework, a.set, a.to.empty() ? "" : " -> ", a.to,
-                            a.note.empty() ? "" : " (" + a.note + ")"));
+                fmt::format("{}: {}{}{}{}{}", a.framework, a.set, a.to.empty() ? "" : " -> ", a.to,
+                            a.note.empty() ? "" : " (" + a.note + ")",
+                            a.when.empty() ? "" : " [where " + a.when + "]"));
   }
   print_lines("why", r->why);
   print_value("safety", r->safety);
   print_lines("published", r->published);
   print_list("after", r->after);
+  print_list("unless", r->unless);
   print_list("conflicts", r->conflicts);
   print_lines("pitfall", r->pitfalls);
   print_lines("verify", r->verify);

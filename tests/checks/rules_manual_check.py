@@ -13,9 +13,11 @@ wrong = []
 for path in rules:
     with open(path, encoding="utf-8") as f:
         rule = json.load(f)
-    lines = [s["text"] for key in ("why", "published", "pitfalls") for s in rule.get(key, []) if isinstance(s, dict)]
+    lines = [s["text"] for key in ("why", "published", "pitfalls", "verify") for s in rule.get(key, []) if isinstance(s, dict)]
     if any(s.replace("|", "\\|").replace("<", "&lt;") not in page for s in lines):
         wrong.append(rule["id"] + ": a line is missing")
+    if any("(where `%s`)" % a["when"] not in page for a in rule["actions"] if "when" in a) or ("gain" in rule and rule["gain"]["hi_share"] not in page):
+        wrong.append(rule["id"] + ": a condition of an action, or the gain, is missing")
     if page.count("### `%s`\n" % rule["id"]) != 1 or any("when `%s`" % clause not in page for clause in rule["when"]):
         wrong.append(rule["id"])
 print("%d rules, %d entries" % (len(rules), page.count("\n### ")))

@@ -298,6 +298,21 @@ class Rules(Cli):
         for word in ("rule ", "when ", "action ", "source "):
             self.assertIn(f"\n{word}", "\n" + shown.stdout)
 
+    def test_show_tells_all_that_a_rule_holds(self):
+        def values(value):
+            if isinstance(value, dict):
+                return [v for k, kept in value.items() if k != "frameworks" for v in values(kept)]
+            if isinstance(value, list):
+                return [v for kept in value for v in values(kept)]
+            return [value] if isinstance(value, str) else []
+
+        files = [p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json")]
+        for path in files[::6]:
+            rule = json.loads(path.read_text())
+            shown = " ".join(run("rules", "show", rule["id"]).stdout.split())
+            for value in values(rule):
+                self.assertIn(" ".join(value.split()), shown, rule["id"])
+
     def test_check(self):
         ran = run("rules", "check", SOURCE / "rules")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
