@@ -20,6 +20,12 @@ std::string span_text(TimeNs lo, TimeNs hi, TimeNs step) {
                      range_text(duration(lo), duration(hi)));
 }
 
+// As the headline calls it.
+std::string_view words_in(LossGroup loss, Cause cause) {
+  const bool unnamed = loss == LossGroup::communication && cause == Cause::unknown;
+  return unnamed ? std::string_view("collectives of unknown groups") : words_of(cause);
+}
+
 std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdict& verdict,
                            const std::vector<RankAnalysis>& ranks) {
   const LossRow& row = at(verdict.losses, loss);
@@ -29,7 +35,7 @@ std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdi
   const std::vector<CauseShare> parts = causes_of(loss, ranks, means);
   for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i) {
     if (i == 0 || 200 * parts[i].ns >= means.step_ns())
-      out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", words_of(parts[i].cause),
+      out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", words_in(loss, parts[i].cause),
                          percent(ratio(parts[i].ns, means.step_ns())));
   }
   return out;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "analysis/causes.h"
 #include "analysis/counted_steps.h"
@@ -140,7 +141,8 @@ std::string input_pipeline(const View& v) {
 std::string gc_pause(const View& v) {
   TimeNs longest = 0;
   std::string name;
-  int64_t steps = 0, counted = 0;
+  std::set<int64_t> hit, counted;  // steps, whatever the rank
+  std::set<int32_t> ranks;
   int32_t rank = 0;
   for (const DeviceMeans& means : v.means.devices) {
     const DeviceAnalysis& device = v.ranks[means.rank_row].devices[means.device_row];
@@ -148,9 +150,10 @@ std::string gc_pause(const View& v) {
       const TimeNs pause =
           std::max(device.breakdowns[row][Leaf::idle_gc],
                    row < device.evidence.pause_ns.size() ? device.evidence.pause_ns[row] : 0);
-      ++counted;
+      counted.insert(device.steps[row].index);
       if (pause <= kPauseNs) continue;
-      ++steps;
+      hit.insert(device.steps[row].index);
+      ranks.insert(means.rank);
       if (pause <= longest) continue;
       longest = pause;
       name = device.steps[row].name;
@@ -159,10 +162,12 @@ std::string gc_pause(const View& v) {
   }
   const bool gc = v.p[Leaf::idle_gc] > 0;
   return fmt::format(
-      "the host of rank {} stands still for {} in {} while the GPU is idle{}; {} of {} steps{} "
-      "are hit: a pause, not launch overhead",
-      rank, duration(longest), name, gc ? " (garbage collection)" : "", steps, counted,
-      v.means.devices.size() > 1 ? " of all ranks together" : "");
+      "the host of rank {} stands still for {} in {} while the GPU is idle{}; {} of the {} steps "
+      "in "
+      "the means {} hit{}: a pause, not launch overhead",
+      rank, duration(longest), name, gc ? " (garbage collection)" : "", hit.size(), counted.size(),
+      hit.size() == 1 ? "is" : "are",
+      v.ranks.size() > 1 ? fmt::format(", on {} of {} ranks", ranks.size(), v.ranks.size()) : "");
 }
 
 std::string pageable_copy(const View& v) {

@@ -48,24 +48,6 @@ std::string because_words(const Finding& f) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// What a re-simulated change does, as "what ... save" asks for it.
-std::string change_words(const std::string& id) {
-  static const std::map<std::string, std::string> kChanges = {
-      {"ep_zero", "costless expert exchanges"},  {"tp_zero", "costless TP transfers"},
-      {"dp_zero", "costless DP transfers"},      {"pp_zero", "costless pipeline transfers"},
-      {"cp_zero", "costless CP transfers"},      {"dp_overlapped", "hidden DP collectives"},
-      {"launch_zero", "costless launches"},      {"sync_zero", "avoided host waits"},
-      {"dataload_zero", "batches in time"},      {"alloc_zero", "costless allocator calls"},
-      {"gc_zero", "free collections"},           {"recompute_zero", "kept activations"},
-      {"offload_zero", "free offload copies"},   {"copy_zero", "free copies"},
-      {"straggler_fixed", "equally fast ranks"}, {"experts_balanced", "balanced experts"}};
-  const auto it = kChanges.find(id);
-  if (it != kChanges.end()) return it->second;
-  std::string words = id;
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
-}
-
 std::string part_words(double part) {
   static constexpr std::pair<double, std::string_view> kParts[] = {
       {1, "all"},       {0.5, "half"},    {0.33, "a third"},     {0.25, "a quarter"},
@@ -80,9 +62,9 @@ std::string what_if_words(const Finding::FromWhatIf& from) {
   std::string part;
   if (from.lo > 0 && (from.lo < 1 || from.hi < 1)) {
     part = fmt::format(", {} to {} of what {} save", part_words(from.lo), part_words(from.hi),
-                       change_words(from.id));
+                       phrase_of_change(from.id));
   } else if (from.hi < 1) {
-    part = fmt::format(", {} of what {} save", part_words(from.hi), change_words(from.id));
+    part = fmt::format(", {} of what {} save", part_words(from.hi), phrase_of_change(from.id));
   }
   return part + (from.id == "bubble_halved" ? ", by formula" : ", re-simulated");
 }

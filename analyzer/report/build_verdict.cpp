@@ -167,6 +167,28 @@ std::string group_words(const Report& report, const std::string& loss, const std
   return fmt::format("{} ({}{})", phrase_of_loss(loss), phrase_of_cause(cause), share);
 }
 
+std::string_view kind_of_cause(std::string_view cause) {
+  static constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"ep_all_to_all", "ep"}, {"tp_collective", "tp"}, {"dp_gradient", "dp"},
+      {"dp_parameter", "dp"},  {"cp_exchange", "cp"},   {"pp_transfer", "pp"}};
+  for (const auto& [name, kind] : kKinds)
+    if (cause == name) return kind;
+  return "other";
+}
+
+// Does no other communication lie bare? The share in the headline is that of all of it.
+bool is_all_of_it(const Report& report, const std::string& cause) {
+  int64_t own = 0, all = 0;
+  for (const ReportCollective& c : report.collectives) {
+    const int64_t exposed = c.wait_ns + c.transfer_ns + c.unsplit_ns;
+    const bool parameter = c.op == "all_gather" || c.op == "broadcast";
+    all += exposed;
+    if (c.kind != "dp" || cause == (parameter ? "dp_parameter" : "dp_gradient"))
+      own += c.kind == kind_of_cause(cause) ? exposed : 0;
+  }
+  return own == all;
+}
+
 // Communication against imbalance with next to nothing proven of either: the peers were not
 // recorded or not matched.
 bool is_unsplit(const Report& report) {
@@ -264,9 +286,10 @@ void add_headline(Report& report) {
   }
   if (v.kind == "mixed" && is_unsplit(report)) {
     v.headline = fmt::format(
-        "exposed communication: {}{}, {} of the {}; transfer or waiting for late ranks, one can "
-        "not tell",
-        cause, where_words(v), percent_text(loss_of(report, *v.loss)->hi_share), step_word(report));
+        "exposed communication takes {} of the {}{}, {}{}; transfer or waiting for late ranks, one "
+        "can not tell",
+        percent_text(loss_of(report, *v.loss)->hi_share), step_word(report), where_words(v),
+        is_all_of_it(report, v.cause) ? "all of it " : "mostly ", cause);
     return;
   }
   if (v.kind == "mixed" && v.loss && v.also) {

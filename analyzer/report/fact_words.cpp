@@ -37,8 +37,7 @@ constexpr Words kWords[] = {
     {"main_op", "mostly {}"},
     {"share", "{} share", Unit::share},
     {"mean_ns", "mean {} kernel", Unit::time},
-    {"count", "{} records per step"},
-    {"idle.count", "{} stretches"},
+    {"count", "{} per step"},
     {"largest_ns", "longest {}", Unit::time},
     {"largest_rank", "on rank"},
     {"lo_share", "{} at least", Unit::share},
@@ -49,8 +48,8 @@ constexpr Words kWords[] = {
     {"price_hi", "removing it gains at most", Unit::share},
     {"where_ranks", "ranks"},
     {"where_steps", "steps"},
-    {"stage_max_over_mean", "busiest stage, of their mean", Unit::share},
     {"step_origin", "steps found by"},
+    {"stage_max_over_mean", "busiest stage, of their mean", Unit::share},
     {"step_median_ns", "median step", Unit::time},
     {"step_count", "steps"},
     {"steady_count", "steady steps"},
@@ -62,7 +61,8 @@ constexpr Words kWords[] = {
     {"idle_share", "idle", Unit::share},
     {"opaque_share", "inside graphs", Unit::share},
     {"unknown_share", "idle without a cause", Unit::share},
-    {"profiler_share", "the profiler itself", Unit::share},
+    {"profiler_share", "the profiler itself, of all steps, those left out of the means too,",
+     Unit::share},
     {"linked_share", "kernels with their launch", Unit::share},
     {"platform", "GPU"},
     {"run.framework", ""},
@@ -220,9 +220,28 @@ std::string upper(std::string s) {
   return s;
 }
 
-// What the row of that alias is about: `idle.cause = 'launch'` is "idle launch", `c.kind = 'dp'`
-// DP.
-std::string subject_of(std::string_view expression, const Finding& f) {
+// What the row of that alias is about, and by which of its columns: `idle.cause = 'launch'` is
+// "idle for launch calls", `c.kind = 'dp'` DP.
+struct Subject {
+  std::string_view key;
+  std::string value, words;
+};
+
+std::string idle_words(const std::string& cause) {
+  if (cause == "kernel_gap") return "idle between kernels";
+  if (cause == "dependency") return "idle with work launched";
+  if (cause == "unknown") return "idle without a cause";
+  return fmt::format("idle for {}", phrase_of_idle(cause));
+}
+
+std::string subject_words(std::string_view key, const std::string& value) {
+  if (key == "cause") return idle_words(value);
+  if (key == "kind" && value.size() == 2) return upper(value);
+  if (value == "membound") return "memory-bound";
+  return spaced(value);
+}
+
+Subject subject_of(std::string_view expression, const Finding& f) {
   const std::string_view alias = expression.substr(0, expression.find('.'));
   for (const ClauseValue& c : f.clauses) {
     for (const std::string_view key : {"kind", "cause", "class", "leaf", "loss"}) {
@@ -230,13 +249,29 @@ std::string subject_of(std::string_view expression, const Finding& f) {
       if (c.clause.rfind(head, 0) != 0) continue;
       const std::string value =
           c.clause.substr(head.size(), c.clause.find('\'', head.size()) - head.size());
-      if (key == "cause") return "idle " + spaced(value);
-      return key == "kind" && value.size() == 2 ? upper(value) : spaced(value);
+      return {key, value, subject_words(key, value)};
     }
   }
   for (const std::string_view kind : {"tp", "ep", "dp", "pp", "cp"})
-    if (alias == kind) return upper(std::string(alias));
-  return "";
+    if (alias == kind) return {"kind", std::string(kind), upper(std::string(kind))};
+  return {};
+}
+
+// What is counted differs by table: idle stretches of the whole recording, collectives of all
+// operations of a kind, kernels, and with memory-bound ones copies and fills on the device.
+std::string_view column_template(std::string_view column, const Subject& about,
+                                 std::string_view usual) {
+  if (about.key == "cause" && column == "share") return "{}";
+  if (about.key == "cause" && column == "count") return "stretches {}, in all";
+  if (about.key == "kind" && column == "count")
+    return about.value == "other" ? "collectives of unknown groups per step"
+                                  : "{} collectives of every kind per step";
+  const bool membound = about.key == "class" && about.value == "membound";
+  if (membound && column == "count")
+    return "memory-bound kernels, device copies and fills per step";
+  if (membound && column == "mean_ns") return "mean of these";
+  if (about.key == "class" && column == "count") return "{} kernels per step";
+  return usual;
 }
 
 std::string shown(const EvidenceValue& e, Unit unit) {
@@ -292,10 +327,15 @@ std::string fact_words(const EvidenceValue& e, const Finding& f) {
   const std::string value = shown(e, unit_of(column, words));
   if (value.empty() || (e.value == "unknown" && !e.number)) return "";
   if (column == "main_op") return "mostly " + spaced(value);
+  if (column == "step_origin")
+    return value == "whole" ? "no steps found"
+                            : fmt::format("steps found by {}", phrase_of_origin(value));
   std::string out = words != nullptr ? std::string(words->words) : spaced(column);
-  if (const size_t mark = out.find("{}"); mark != std::string::npos) {
-    const std::string subject = subject_of(e.expression, f);
-    out.replace(mark, 2, subject);
+  if (out.find("{}") != std::string::npos) {
+    const Subject about = subject_of(e.expression, f);
+    out = column_template(column, about, out);
+    if (const size_t mark = out.find("{}"); mark != std::string::npos)
+      out.replace(mark, 2, about.words);
     if (const size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
     if (!out.empty() && out[0] == ' ') out.erase(0, 1);
   }

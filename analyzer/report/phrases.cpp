@@ -74,6 +74,38 @@ constexpr Pair kIdle[] = {{"launch", "launch calls"},
                           {"kernel_gap", "gaps between kernels"},
                           {"dependency", "launched, not started"},
                           {"unknown", "not explained"}};
+// As the changes of WHAT IF, and as "half of what ... save" asks for them.
+constexpr Pair kChanges[] = {{"ep_zero", "costless expert exchanges"},
+                             {"ep_removed", "no expert exchanges"},
+                             {"tp_zero", "costless TP transfers"},
+                             {"tp_removed", "no TP collectives"},
+                             {"dp_zero", "costless DP transfers"},
+                             {"dp_removed", "no DP collectives"},
+                             {"pp_zero", "costless pipeline transfers"},
+                             {"pp_removed", "no pipeline transfers"},
+                             {"cp_zero", "costless CP transfers"},
+                             {"cp_removed", "no CP exchanges"},
+                             {"other_zero", "costless other transfers"},
+                             {"network_x2", "network twice as fast"},
+                             {"launch_zero", "costless launches"},
+                             {"sync_zero", "avoided host waits"},
+                             {"dataload_zero", "batches in time"},
+                             {"alloc_zero", "costless allocator calls"},
+                             {"gc_zero", "avoided collections"},
+                             {"recompute_zero", "kept activations"},
+                             {"offload_zero", "costless offload copies"},
+                             {"copy_zero", "costless host copies"},
+                             {"straggler_fixed", "equally fast ranks"},
+                             {"experts_balanced", "balanced experts"},
+                             {"dp_overlapped", "hidden DP collectives"},
+                             {"bubble_halved", "half the bubble"},
+                             {"gemm_x2", "GEMM twice as fast"},
+                             {"attention_x2", "attention twice as fast"},
+                             {"membound_x2", "memory-bound twice as fast"},
+                             {"communication_zero", "costless transfers"},
+                             {"memory_zero", "no memory losses"},
+                             {"host_zero", "no host losses"},
+                             {"imbalance_fixed", "no imbalance"}};
 constexpr Pair kSeverities[] = {
     {"data_loss", "data loss"}, {"warning", "warning"}, {"info", "info"}};
 
@@ -155,6 +187,7 @@ std::string_view phrase_of_framework(std::string_view s) { return lookup(kFramew
 std::string_view phrase_of_format(std::string_view s) { return lookup(kFormats, s); }
 std::string_view phrase_of_origin(std::string_view s) { return lookup(kOrigins, s); }
 std::string_view phrase_of_idle(std::string_view s) { return lookup(kIdle, s); }
+std::string_view phrase_of_change(std::string_view s) { return lookup(kChanges, s); }
 std::string_view phrase_of_severity(std::string_view s) { return lookup(kSeverities, s); }
 
 }  // namespace ws

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -25,14 +26,15 @@ std::string time_range(int64_t lo_ns, int64_t hi_ns) {
 // What the ends of an interval assume, where more than rounding lies between them.
 std::string_view ends_of(std::string_view change) {
   if (change == "bubble_halved") {
-    return "bubble_halved: by the formula of the schedule, for twice the micro-batches of half the "
+    return "half the bubble: by the formula of the schedule, for twice the micro-batches of half "
+           "the "
            "size and for twice the chunks per stage; least: fill and drain alone, less what the "
            "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
-           "stages "
-           "wait for each other";
+           "stages wait for each other";
   }
   if (change == "dp_overlapped")
-    return "dp_overlapped: least: a bucket per layer, the last one exposed, compute a tenth slower "
+    return "hidden DP collectives: least: a bucket per layer, the last one exposed, compute a "
+           "tenth slower "
            "beside the others; most: all that the pass is long enough for";
   return "";
 }
@@ -42,6 +44,48 @@ double unsplit_share(const Report& report) {
   double out = 0;
   for (const ReportLeaf& leaf : report.partition)
     if (leaf.leaf.find(".unsplit") != std::string::npos) out += leaf.share;
+  return out;
+}
+
+double idle_share(const Report& report, std::string_view cause) {
+  for (const ReportIdle& i : report.idle)
+    if (i.cause == cause) return i.share;
+  return 0;
+}
+
+// What the host does on its own while the device stands idle, where that leads.
+std::string own_work_of_host(const Report& report) {
+  std::string_view most;
+  double share = 0.01;
+  for (const std::string_view cause :
+       {"dataload", "host", "launch", "graph_launch", "gc", "alloc", "jit"}) {
+    if (idle_share(report, cause) <= share) continue;
+    share = idle_share(report, cause);
+    most = cause;
+  }
+  return most.empty() ? "" : fmt::format(" (mostly {})", phrase_of_idle(most));
+}
+
+// A wait costs more than the idle time after it where the host has work of its own to do then,
+// which could run beside the device's: idle time has the cause that fills it, the price has what
+// allows it. The two are one loss.
+std::string run_ahead_remark(const Report& report, const ReportWhatIf& w) {
+  constexpr double kMuchMore = 0.02, kTheSame = 0.005;
+  const double own = idle_share(report, "sync");
+  if (w.id != "sync_zero" || w.saved_lo_share < own + kMuchMore) return "";
+  std::string out = fmt::format(
+      "{}: more than the {} that the device idles for synchronisation itself: each wait also keeps "
+      "the host from doing its own work{} beside the device's. To be had where nothing needs the "
+      "awaited value at once",
+      phrase_of_change(w.id), percent_text(own), own_work_of_host(report));
+  for (const ReportWhatIf& other : report.what_if) {
+    if (other.id != "dataload_zero" && other.id != "launch_zero" && other.id != "gc_zero") continue;
+    if (std::abs(other.saved_lo_share - w.saved_lo_share) > kTheSame ||
+        std::abs(other.saved_hi_share - w.saved_hi_share) > kTheSame)
+      continue;
+    return out + fmt::format("; {} give back the same time, one of the two is enough",
+                             phrase_of_change(other.id));
+  }
   return out;
 }
 
@@ -62,12 +106,15 @@ Table what_if_table(const Report& report, bool all) {
   if (static_cast<size_t>(std::count_if(behind, report.what_if.end(), std::not_fn(asked))) <
       kFewestLeft)
     most = report.what_if.size();
+  std::vector<const ReportWhatIf*> shown;
   for (size_t i = 0; i < report.what_if.size(); ++i) {
     const ReportWhatIf& w = report.what_if[i];
     if (i >= most && !asked(w)) continue;
+    shown.push_back(&w);
     std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
     if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
-    t.rows.push_back({w.id, percent_range(w.saved_lo_share, w.saved_hi_share),
+    t.rows.push_back({w.asked ? w.id : std::string(phrase_of_change(w.id)),
+                      percent_range(w.saved_lo_share, w.saved_hi_share),
                       time_range(w.step_lo_ns, w.step_hi_ns), next});
   }
   if (const size_t left = report.what_if.size() - t.rows.size(); left > 0) {
@@ -79,9 +126,11 @@ Table what_if_table(const Report& report, bool all) {
   }
   const ReportReplay& r = report.replay;
   if (report.what_if.empty() || !r.unexplained_share) return t;
-  for (const auto& row : t.rows)
-    if (const std::string_view ends = ends_of(row.front()); !ends.empty())
-      t.remarks.emplace_back(ends);
+  for (const ReportWhatIf* w : shown) {
+    if (const std::string_view ends = ends_of(w->id); !ends.empty()) t.remarks.emplace_back(ends);
+    if (std::string remark = run_ahead_remark(report, *w); !remark.empty())
+      t.remarks.push_back(std::move(remark));
+  }
   t.remarks.push_back(fmt::format(
       "from {} step length{}; the dependency graph leaves {} of the step unexplained", r.steps,
       r.steps == 1 ? "" : "s", percent_text(std::max(0.0, *r.unexplained_share))));

@@ -50,8 +50,10 @@ std::string steps_words(const Report& report) {
   // A few long steps move the mean away from what a step takes.
   if (s.median_ns && 20 * std::abs(*s.mean_ns - *s.median_ns) > *s.median_ns)
     out += fmt::format(" in the mean, {} in the median", duration_text(*s.median_ns));
-  if (s.spread_share && s.steady > 1)
-    out += fmt::format(" (spread {})", percent_text(*s.spread_share));
+  if (!s.spread_share || s.steady <= 1) return out;
+  if (*s.spread_share >= 1 && s.min_ns && s.max_ns)  // a multiple says less than its ends
+    return out + fmt::format(", from {} to {}", duration_text(*s.min_ns), duration_text(*s.max_ns));
+  out += fmt::format(" (spread {})", percent_text(*s.spread_share));
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "report/across_tables.h"
@@ -98,6 +99,12 @@ Table rank_table(const Report& report, bool all) {
   return t;
 }
 
+std::string to_median(double ratio) {
+  constexpr double kMultiple = 3;  // from here on a percentage says less than a multiple
+  return ratio < kMultiple ? fmt::format("{:+.1f} %", (ratio - 1) * 100)
+                           : fmt::format("{:.1f} x", ratio);
+}
+
 Table outlier_table(const Report& report, bool all) {
   Table t{"OUTLIERS",
           "",
@@ -112,8 +119,19 @@ Table outlier_table(const Report& report, bool all) {
   for (const ReportStep& s : report.steps.rows) {
     if (s.outlier) rows.push_back(s);
   }
-  t.caption = fmt::format("{} of {} steps: those that stand out from the spread of the others",
-                          rows.size(), report.steps.rows.size());
+  std::set<int64_t> steps, out;
+  std::set<std::pair<int64_t, int64_t>> devices, with;
+  for (const ReportStep& s : report.steps.rows) {
+    steps.insert(s.index);
+    devices.emplace(s.rank, s.device);
+    if (!s.outlier) continue;
+    out.insert(s.index);
+    with.emplace(s.rank, s.device);
+  }
+  t.caption = fmt::format(
+      "{} of {} recorded steps{}: those that stand out from the spread of the others", out.size(),
+      steps.size(),
+      devices.size() > 1 ? fmt::format(", on {} of {} GPUs", with.size(), devices.size()) : "");
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.end_ns - a.begin_ns > b.end_ns - b.begin_ns;
   });
@@ -122,8 +140,7 @@ Table outlier_table(const Report& report, bool all) {
     const auto length = static_cast<double>(s.end_ns - s.begin_ns);
     return std::vector<std::string>{
         std::to_string(s.rank), s.name, duration_text(s.end_ns - s.begin_ns),
-        median > 0 ? fmt::format("{:+.1f} %", (length / median - 1) * 100) : "-",
-        s.note.value_or("")};
+        median > 0 ? to_median(length / median) : "-", s.note.value_or("")};
   });
   return t;
 }

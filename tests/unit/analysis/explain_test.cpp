@@ -100,7 +100,7 @@ const std::vector<Row>& rows() {
          for (Breakdown& p : d.breakdowns) p[Leaf::idle_gc] = 0;
          d.breakdowns[4][Leaf::idle_gc] = 30'000'000;
        },
-       {"stands still for 30.0 ms in step 4", "garbage collection", "1 of 6 steps"}},
+       {"stands still for 30.0 ms in step 4", "garbage collection", "1 of the 6 steps"}},
       {"pageable copies",
        {{Leaf::gemm, 18'000'000}, {Leaf::copy_h2d, 25'600'000}},
        [](DeviceAnalysis& d) {
@@ -206,6 +206,35 @@ TEST_CASE("why: a pause of a chosen rank is named though its peers can not be to
   INFO(text);
   CHECK(text.find("the host of rank 2 stands still for 7.0 ms") != std::string::npos);
   CHECK(text.find("Host takes") == std::string::npos);  // sentences begin in the report
+}
+
+TEST_CASE("why: steps with a pause are counted once, whatever the number of ranks") {
+  const Breakdown usual = made::leaves({{Leaf::gemm, 3'000'000}});
+  const auto with_pause = [&](Leaf leaf, int32_t rank) {
+    DeviceAnalysis device = made::device(usual, 5);
+    made::add_step(device, made::leaves({{Leaf::gemm, 3'000'000}, {leaf, 9'000'000}}));
+    return made::rank(std::move(device), rank, 2);
+  };
+  const std::string one = all(made::verdict(with_pause(Leaf::idle_gc, 0)).why);
+  INFO(one);
+  CHECK(one.find("1 of the 6 steps in the means is hit: a pause") != std::string::npos);
+  const std::string two =
+      all(made::verdict({with_pause(Leaf::idle_gc, 0), with_pause(Leaf::idle_gc, 1)}).why);
+  CHECK(two.find("1 of the 6 steps in the means is hit, on 2 of 2 ranks") != std::string::npos);
+  const std::string other =
+      all(made::verdict({with_pause(Leaf::gemm, 0), with_pause(Leaf::idle_gc, 1)}).why);
+  CHECK(other.find("on 1 of 2 ranks") != std::string::npos);
+}
+
+TEST_CASE("why: communication of unknown groups is called that in every sentence") {
+  DeviceAnalysis device =
+      made::device(made::leaves({{Leaf::gemm, 6'000'000}, {Leaf::comm_other_unsplit, 4'000'000}}));
+  device.collectives.push_back(
+      made::collective(CommKind::other, CollectiveOp::all_to_all, 24'000'000, 12));
+  const std::string text = all(made::verdict(made::rank(device, 0, 4)).why);
+  INFO(text);
+  CHECK(text.find("step: collectives of unknown groups 40.0 %") != std::string::npos);
+  CHECK(text.find("no single cause") == std::string::npos);
 }
 
 TEST_CASE("why: exposed communication that blocks nothing names what the host does") {

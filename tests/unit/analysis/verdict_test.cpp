@@ -106,6 +106,30 @@ TEST_CASE("unsplit communication near unknown idle: the peers and the host are m
   CHECK(v.missing.size() == 2);
 }
 
+TEST_CASE("undecided: other ranks are asked for where there are some") {
+  const auto missing = [](int32_t ranks, int32_t world) {
+    DeviceAnalysis device = made::device(made::leaves({{Leaf::gemm, 600'000},
+                                                       {Leaf::comm_ep_unsplit, 200'000},
+                                                       {Leaf::idle_host, 20'000},
+                                                       {Leaf::idle_unknown, 190'000}}));
+    device.collectives.push_back(
+        made::collective(CommKind::ep, CollectiveOp::all_to_all, 1'200'000));
+    std::vector<RankAnalysis> all;
+    for (int32_t r = 0; r < ranks; ++r) all.push_back(made::rank(device, r, world));
+    const RunVerdict v = made::verdict(all);
+    CHECK(v.kind == VerdictKind::insufficient);
+    std::string out;
+    for (const std::string& text : v.missing) out += text + '\n';
+    return out;
+  };
+  constexpr const char* kPeers = "all ranks of the communicator in the same steps";
+  CHECK(missing(1, 8).find(kPeers) != std::string::npos);
+  CHECK(missing(2, 8).find(kPeers) != std::string::npos);
+  // All are there and were not matched: recording them again tells nothing new.
+  CHECK(missing(2, 2).find(kPeers) == std::string::npos);
+  CHECK_FALSE(missing(2, 2).empty());
+}
+
 TEST_CASE("pipeline communication without its peers is transfer or bubble") {
   const RunVerdict v =
       made::verdict(one_of_many({{Leaf::gemm, 600'000}, {Leaf::comm_pp_unsplit, 400'000}},

@@ -117,6 +117,21 @@ TEST_CASE("the verdict in words") {
        "'straggler_gpu'",
        "no single wall: communication (EP all-to-all, 45.0 %) and imbalance (a slow GPU, 0.0 to "
        "45.0 %)"},
+      {"UPDATE fact_run SET verdict_kind = 'mixed', also = 'imbalance'; UPDATE fact_loss SET "
+       "lo_share = 0.0 WHERE loss = 'communication'",
+       "exposed communication takes 45.0 % of the step, all of it EP all-to-all; transfer or "
+       "waiting for late ranks, one can not tell"},
+      {"UPDATE fact_run SET verdict_kind = 'mixed', also = 'imbalance'; UPDATE fact_loss SET "
+       "lo_share = 0.0 WHERE loss = 'communication'; INSERT INTO fact_collective VALUES ('', 'dp', "
+       "'all_reduce', 64, 2, 9, 0, 0, 9, 0, 4, NULL, NULL)",
+       "exposed communication takes 45.0 % of the step, mostly EP all-to-all; transfer or waiting "
+       "for late ranks, one can not tell"},
+      {"UPDATE fact_run SET verdict_kind = 'mixed', also = 'imbalance', cause = 'dp_gradient'; "
+       "UPDATE fact_loss SET lo_share = 0.0 WHERE loss = 'communication'; UPDATE fact_collective "
+       "SET kind = 'dp', op = 'all_reduce'; INSERT INTO fact_collective VALUES ('', 'dp', "
+       "'broadcast', 64, 2, 9, 0, 0, 9, 0, 4, NULL, NULL)",
+       "exposed communication takes 45.0 % of the step, mostly DP gradient reduction; transfer or "
+       "waiting for late ranks, one can not tell"},
       {"UPDATE fact_run SET verdict_kind = 'none', loss = 'useful', wall = 'compute_host', cause = "
        "'gemm_bound', "
        "share_lo = 0.9, share_hi = 0.9",
@@ -221,7 +236,7 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
                 {"100 * idle.share", "12.0", 12.0}};
   const Report report = build(exchange_facts(), {f});
   CHECK(report.findings[0].because ==
-        "idle graph launch share 12.0 %, attention records per step 3, mean kernel 4.8 us, peak "
+        "idle for graph launches 12.0 %, attention kernels per step 3, mean kernel 4.8 us, peak "
         "reserved 512 B, 100 * idle.share = 12.0");
 }
 
@@ -315,11 +330,11 @@ TEST_CASE("a gain says which change it is of, and how much of it") {
   CHECK(gain({"launch_zero", 0.33, 0.5}) ==
         "10.0 to 45.0 %, a third to half of what costless launches save, re-simulated");
   CHECK(gain({"copy_zero", 0.3, 1}) ==
-        "10.0 to 45.0 %, 30 % to all of what free copies save, re-simulated");
+        "10.0 to 45.0 %, 30 % to all of what costless host copies save, re-simulated");
   f.gain_lo_share = 0;
   CHECK(gain({"ep_zero", 0, 1}) == "at most 45.0 %, re-simulated");
   CHECK(gain({"offload_zero", 0, 0.5}) ==
-        "at most 45.0 %, half of what free offload copies save, re-simulated");
+        "at most 45.0 %, half of what costless offload copies save, re-simulated");
   f.gain_lo_share = 0.1;
   CHECK(gain({"bubble_halved", 1, 1}) == "10.0 to 45.0 %, by formula");
 }

@@ -22,8 +22,11 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
         "exposed EP communication 45.1 %");
   CHECK(words("p2p.exposed_share", 0.1, "", "p2p.kind = 'p2p'") ==
         "exposed p2p communication 10.0 %");
-  CHECK(words("idle.share", 0.21, "", "idle.cause = 'gc'") == "idle gc share 21.0 %");
-  CHECK(words("idle.largest_ns", 147600000, "", "idle.cause = 'gc'") == "longest idle gc 147.6 ms");
+  CHECK(words("idle.share", 0.21, "", "idle.cause = 'gc'") == "idle for garbage collection 21.0 %");
+  CHECK(words("idle.largest_ns", 147600000, "", "idle.cause = 'gc'") ==
+        "longest idle for garbage collection 147.6 ms");
+  CHECK(words("run.step_origin", std::nullopt, "profiler_step") == "steps found by ProfilerStep");
+  CHECK(words("run.step_origin", std::nullopt, "whole") == "no steps found");
   CHECK(words("lay.dp", 1) == "DP 1");
   CHECK(words("lay.etp_used", 2) == "ETP as taken 2");
   CHECK(words("run.where_ranks", std::nullopt, "2, 3") == "ranks 2, 3");
@@ -36,6 +39,21 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
         "recompute modules mlp layernorm");
   CHECK(words("cfg.overlap_grad_reduce", 1) == "overlap grad reduce yes");
   CHECK(words("mem.capacity_bytes", 85029158912) == "GPU memory 79.2 GiB");
+}
+
+TEST_CASE("fact words: a count says what is counted") {
+  CHECK(words("idle.count", 5, "", "idle.cause = 'dataload'") ==
+        "stretches idle for data loading, in all 5");
+  CHECK(words("idle.share", 0.2, "", "idle.cause = 'dependency'") ==
+        "idle with work launched 20.0 %");
+  CHECK(words("dp.count", 4, "", "dp.kind = 'dp'") == "DP collectives of every kind per step 4");
+  CHECK(words("other.count", 4, "", "other.kind = 'other'") ==
+        "collectives of unknown groups per step 4");
+  CHECK(words("gemm.count", 4, "", "gemm.class = 'gemm'") == "gemm kernels per step 4");
+  // Copies on the device are among them: there may be more than kernels.
+  CHECK(words("m.count", 810, "", "m.class = 'membound'") ==
+        "memory-bound kernels, device copies and fills per step 810");
+  CHECK(words("m.mean_ns", 6800, "", "m.class = 'membound'") == "mean of these 6.8 us");
 }
 
 TEST_CASE("fact words: what is not known or says nothing is left out") {

@@ -1,6 +1,9 @@
 #include "report/phrases.h"
 
+#include <set>
+
 #include "analysis/phrases.h"
+#include "analysis/what_if.h"
 
 #include "facts/fact_db.h"
 #include "model/names.h"
@@ -51,6 +54,17 @@ TEST_CASE("the verdict's sentences and the headline call a cause by the same wor
     CHECK(words_of(loss) == phrase_of_loss(name_of(loss)));
   }
   CHECK(words_of(CollectiveOp::reduce_scatter) == "reduce-scatter");
+}
+
+TEST_CASE("every change that can be re-simulated has words, and no two the same") {
+  std::vector<std::string_view> ids = replayed_ids();
+  ids.push_back("bubble_halved");
+  std::set<std::string_view> seen;
+  for (const std::string_view id : ids) {
+    INFO(id);
+    CHECK(phrase_of_change(id).find('_') == std::string_view::npos);
+    CHECK(seen.insert(phrase_of_change(id)).second);
+  }
 }
 
 TEST_CASE("sentences and tables round alike") {

@@ -71,6 +71,73 @@ TEST_CASE("changes that save next to nothing are counted, and shown when asked f
   exec(facts, "UPDATE fact_what_if SET asked = 1 WHERE id = 'gc_zero'");
   const std::string text = text_of(facts, {});
   CHECK(has(text, "\n  gc_zero "));
-  CHECK(!has(text, "\n  dp_zero "));
+  CHECK(has(text, "\n  costless expert exchanges "));
+  CHECK(!has(text, "\n  costless DP transfers "));
   CHECK(has(text, "and 3 more, which save"));
+}
+
+namespace {
+
+// The lines of a table as one, so that its remarks can be looked for.
+std::string table_of(const FactDb& facts, const std::string& title) {
+  const std::string text = text_of(facts, {});
+  const size_t at = text.find('\n' + title + "   ");
+  if (at == std::string::npos) return "";
+  std::string out;
+  for (const char c : text.substr(at, text.find("\n\n", at + 1) - at)) {
+    const char put = c == '\n' ? ' ' : c;
+    if (put != ' ' || out.empty() || out.back() != ' ') out += put;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("outliers: steps are counted once; a cut table says what it leaves out") {
+  const FactDb facts = exchange_facts();
+  CHECK(has(table_of(facts, "OUTLIERS"),
+            "1 of 4 recorded steps, on 2 of 2 GPUs: those that stand out"));
+  CHECK(!has(table_of(facts, "OUTLIERS"), "--all"));
+  exec(facts, "UPDATE fact_step SET outlier = 0 WHERE rank = 1");
+  CHECK(has(table_of(facts, "OUTLIERS"), "1 of 4 recorded steps, on 1 of 2 GPUs:"));
+  exec(facts, "UPDATE fact_step SET outlier = 1");
+  CHECK(has(table_of(facts, "OUTLIERS"), "4 of 4 recorded steps, on 2 of 2 GPUs:"));
+  CHECK(!has(table_of(facts, "OUTLIERS"), "--all"));
+  exec(
+      facts,
+      "INSERT INTO fact_step SELECT rank, device, 9, 'ProfilerStep#9', end_ns, end_ns + 400000000, "
+      "1, 1, 1, NULL, NULL, NULL FROM fact_step WHERE step = 6 AND rank = 0");
+  const std::string nine = table_of(facts, "OUTLIERS");
+  CHECK(has(nine, "5 of 5 recorded steps"));
+  CHECK(has(nine, "6 of 9, the longest; --all shows the rest"));
+  CHECK(has(nine, "ProfilerStep#9 400.0 ms 40.4 x"));  // of the median of 9.9 ms
+  CHECK(has(nine, "10.0 ms +1.0 %"));
+  exec(facts, "DELETE FROM fact_step WHERE rank = 1");
+  CHECK(has(table_of(facts, "OUTLIERS"), "5 of 5 recorded steps: those that"));
+}
+
+TEST_CASE("what waits of the host cost beyond their own idle time is explained") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "DELETE FROM fact_what_if");
+  exec(facts, "DELETE FROM fact_replay");
+  exec(facts, "INSERT INTO fact_replay (steps, unexplained_share, prices_used) VALUES (3, 0.0, 1)");
+  exec(facts, "DELETE FROM fact_idle");
+  exec(facts,
+       "INSERT INTO fact_idle VALUES ('sync', 4000, 6, 0.0004, NULL, NULL, NULL, NULL, NULL, NULL),"
+       "('dataload', 3000000, 6, 0.3, NULL, NULL, NULL, NULL, NULL, NULL)");
+  const auto saves = [&](const std::string& id, double share) {
+    exec(facts, "INSERT INTO fact_what_if VALUES ('" + id + "', 7000000, 7000000, " +
+                    std::to_string(share) + ", " + std::to_string(share) + ", NULL, NULL, 0)");
+  };
+  saves("sync_zero", 0.3);
+  std::string text = table_of(facts, "WHAT IF");
+  CHECK(has(text, "avoided host waits: more than the 0.0 % that the device idles for"));
+  CHECK(has(text, "its own work (mostly data loading) beside the device's"));
+  CHECK(!has(text, "the same time"));
+  saves("dataload_zero", 0.3);
+  CHECK(has(table_of(facts, "WHAT IF"), "batches in time give back the same time"));
+  exec(facts, "UPDATE fact_idle SET share = 0.29 WHERE cause = 'sync'");
+  text = table_of(facts, "WHAT IF");
+  CHECK(has(text, "avoided host waits"));
+  CHECK(!has(text, "more than the"));
 }

@@ -148,6 +148,12 @@ TEST_CASE("one step is no mean") {
   CHECK(!has(text, "mean over"));
 }
 
+TEST_CASE("a spread of more than the step itself is told by its ends") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_run SET step_spread_share = 37.1, step_max_ns = 151000000");
+  CHECK(has(text_of(facts, {}), "3 steady steps of 10.0 ms, from 9.80 ms to 151.0 ms\n"));
+}
+
 TEST_CASE("outliers say in words what differs from the median step") {
   const FactDb facts = exchange_facts();
   const std::string text = text_of(facts, {});
