@@ -136,7 +136,7 @@ CREATE TABLE fact_config (
   graphs_asked INTEGER,             -- 1: CUDA graphs configured, no graph launch recorded
   contradicted TEXT,                -- all of them: 'tp 4 against 2, gpus 64 against 8', configured against recorded
   denied TEXT,                      -- settings of the file that the recording denies, as recompute_modules: ' sequence_parallel '
-  sizes_contradicted INTEGER        -- 1: parallel sizes are among them: the configuration of another run
+  sizes_contradicted INTEGER        -- 1: parallel sizes or the framework are among them: the configuration of another run
 ) STRICT;
 
 -- One row: the arithmetic of the run configuration; all NULL without one.

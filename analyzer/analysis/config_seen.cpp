@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/evidence.h"
+#include "analysis/program_signs.h"
 
 namespace ws {
 namespace {
@@ -130,6 +131,10 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
   settings_of_ranges(trace, more);
   if (const std::string v = reduces_in_16_bits(trace, labels); !v.empty())
     more.emplace("reduces_in_16_bits", v);
+  // Names of Megatron beside it, and it is a library in a program of Megatron.
+  if (trace.framework == "pytorch")
+    if (const auto sign = sign_of_no_megatron(trace); !sign.empty())
+      more.emplace("no_megatron", std::string(sign));
   if (2 * told_ns < gemm_ns) more.emplace("gemm_types_seldom_told", "1");
   if (labels.recompute_would_show) more.emplace("recompute_would_show", "1");
   out.settings.insert(out.settings.end(), more.begin(), more.end());

@@ -246,7 +246,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     return out.finish();
   }
   if (first != '{' && has_toml(text)) {
-    ConfigBuilder out(source, "torchtitan TOML", Twice::last_wins);
+    ConfigBuilder out(source, std::string(kTorchtitanFormat), Twice::last_wins);
     read_settings(text, out);
     out.default_framework("pytorch");
     auto config = out.finish();

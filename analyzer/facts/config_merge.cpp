@@ -51,7 +51,12 @@ class Merger {
     out_.row = asked;
   }
 
-  ConfigMerge run(const std::optional<Contradiction>& unfit) {
+  ConfigMerge run(const std::optional<Contradiction>& framework,
+                  const std::optional<Contradiction>& unfit) {
+    if (framework) {
+      out_.contradictions.push_back(*framework);
+      out_.other_run = true;
+    }
     if (unfit) {
       out_.contradictions.push_back(*unfit);
       out_.other_run = out_.unfit = true;
@@ -174,8 +179,26 @@ std::string Contradiction::sentence() const {
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults,
-                         const std::optional<Contradiction>& unfit, const ConfigShown& shown) {
-  return Merger(asked, recorded, defaults, shown).run(unfit);
+                         const std::optional<Contradiction>& unfit, const ConfigShown& shown,
+                         const std::optional<Contradiction>& framework) {
+  return Merger(asked, recorded, defaults, shown).run(framework, unfit);
+}
+
+std::optional<Contradiction> framework_against_names(const RunConfig& config,
+                                                     const ConfigShown& shown) {
+  using Program = ConfigShown::Program;
+  const std::string asked = text(config, "framework").value_or("");
+  const bool megatron = asked.rfind("megatron", 0) == 0;
+  if (megatron && shown.program == Program::no_megatron)
+    return Contradiction{"framework", asked == "megatron_lm" ? "Megatron-LM" : "Megatron Bridge",
+                         "PyTorch (" + shown.sign + ")"};
+  if (asked != "pytorch") return std::nullopt;
+  if (shown.program == Program::megatron_lm || shown.program == Program::megatron_bridge)
+    return Contradiction{"framework", "PyTorch",
+                         shown.program == Program::megatron_lm ? "Megatron-LM" : "Megatron Bridge"};
+  if (shown.program == Program::megatron_core && config.format == kTorchtitanFormat)
+    return Contradiction{"framework", "torchtitan", "Megatron Core"};
+  return std::nullopt;
 }
 
 std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world) {

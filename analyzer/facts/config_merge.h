@@ -21,8 +21,8 @@ struct Contradiction {
 struct ConfigMerge {
   FactRowValues row;
   std::vector<Contradiction> contradictions;
-  // Sizes of the parallel groups are among them: it is the file of another run, and the row has
-  // nothing of it.
+  // Sizes of the parallel groups or the framework are among them: it is the file of another run,
+  // and the row has nothing of it.
   bool other_run = false;
   // The file's own sizes make no grid of the job's GPUs: that is told with its arithmetic.
   bool unfit = false;
@@ -36,7 +36,15 @@ struct ConfigMerge {
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults = {},
                          const std::optional<Contradiction>& unfit = std::nullopt,
-                         const ConfigShown& shown = {});
+                         const ConfigShown& shown = {},
+                         const std::optional<Contradiction>& framework = std::nullopt);
+
+// A file of Megatron against a program that can not be one, or a file of PyTorch against
+// Megatron's: of torchtitan against any name of Megatron, of PyTorch against Megatron's own
+// training loop, since Megatron Core is a library too. Megatron-LM and Bridge stand in for each
+// other: one program may have both.
+std::optional<Contradiction> framework_against_names(const RunConfig& config,
+                                                     const ConfigShown& shown);
 
 // Sizes of the file that do not divide its GPUs, or those of the job that ran; world: its ranks, 0:
 // not known. A file for more GPUs than ran whose layout fits into those too is told by other_scale.

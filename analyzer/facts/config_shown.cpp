@@ -91,6 +91,24 @@ bool complete(const RunAnalysis& run, const RunEvidence& evidence) {
   });
 }
 
+// One rank with a name of Megatron is enough.
+void look_for_program(const RunAnalysis& run, ConfigShown& out) {
+  using Program = ConfigShown::Program;
+  for (const RankAnalysis& rank : run.ranks) {
+    const Program told = rank.framework == "megatron_bridge" ? Program::megatron_bridge
+                         : rank.framework == "megatron_lm"   ? Program::megatron_lm
+                         : rank.framework == "megatron_core" ? Program::megatron_core
+                                                             : Program::unknown;
+    out.program = std::max(out.program, told);
+    for (const auto& [name, value] : rank.config.settings)
+      if (name == "no_megatron" && out.sign.empty()) out.sign = value;
+  }
+  if (out.program != Program::unknown)
+    out.sign.clear();
+  else if (!out.sign.empty())
+    out.program = Program::no_megatron;
+}
+
 }  // namespace
 
 ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
@@ -99,6 +117,7 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
   out.whole = complete(run, evidence);
   out.step_ns = static_cast<double>(run.means.step_ns());
   out.no_recompute = out.whole && no_recompute(run);
+  look_for_program(run, out);
   for (const RankAnalysis& rank : run.ranks) {
     out.gemm_types_told = out.gemm_types_told && !says(rank, "gemm_types_seldom_told");
     out.precisions.insert(rank.config.precisions.begin(), rank.config.precisions.end());

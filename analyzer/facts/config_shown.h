@@ -30,6 +30,17 @@ struct ConfigShown {
   bool no_recompute = false;         // looked for where it would show, and not there
   std::set<std::string> precisions;  // of the GEMMs
   bool gemm_types_told = true;       // by the names of most of them
+  // Of all ranks by names that nothing else has; sign: what shows that it is no program of
+  // Megatron.
+  enum class Program : uint8_t {
+    unknown,
+    no_megatron,
+    megatron_core,
+    megatron_lm,
+    megatron_bridge
+  };
+  Program program = Program::unknown;
+  std::string sign;
   const Platform* platform = nullptr;
   std::string gpu;
 };

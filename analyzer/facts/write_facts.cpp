@@ -53,7 +53,8 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
     const ConfigShown shown = config_shown(run, in.evidence, platforms);
     in.merge = merge_config(asked, recorded, defaults,
-                            layout_against_gpus(layout_of(*options.config), world), shown);
+                            layout_against_gpus(layout_of(*options.config), world), shown,
+                            framework_against_names(*options.config, shown));
     if (const auto other = other_platform(*options.config, platforms, shown))
       in.merge->contradictions.push_back(*other);
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """wallsight plan and --config as a black box: plan_check.py WALLSIGHT CHECKOUT. Needs jsonschema for the contract."""
 import glob
+import gzip
 import json
 import os
 import subprocess
@@ -177,6 +178,39 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertTrue(any(n["code"] == "config_contradicted" and "gpus: the configuration says 64, the recording shows 4" in n["text"] for n in scaled["notes"]))
         fits = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "tp": 1, "ep": 4, "gpus": 4})
         self.assertNotIn("this is not", json.dumps(fits["findings"]))
+
+    def test_a_configuration_of_another_framework_is_told_first(self):
+        with gzip.open(glob.glob(os.path.join(TRACES, "dataloader", "*.json.gz"))[0], "rt", encoding="utf-8") as f:
+            trace = json.load(f)
+        names = [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+        at = next(e for e in trace["traceEvents"] if e.get("cat") == "cpu_op")
+        with tempfile.TemporaryDirectory() as folder:
+            def analyze(extra, *config):
+                path = os.path.join(folder, "rank0.json")
+                events = trace["traceEvents"] + [dict(at, name=name) for name in extra]
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(dict(trace, traceEvents=events), f)
+                done = run("analyze", path, "--no-what-if", *config, "--report", "json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return json.loads(done.stdout)
+
+            self.assertTrue(names)
+            mixtral = ("--config", os.path.join(ROOT, "samples", "config", "mixtral_megatron_lm.sh"))
+            titan = ("--config", os.path.join(ROOT, "samples", "config", "llama3_8b_torchtitan.toml"))
+            image = ["aten::cudnn_batch_norm"]  # the sample has attention: no image network
+            tables = ["aten::_embedding_bag"]
+            alone, other = analyze(tables), analyze(tables, *mixtral)
+            fired = [f for f in other["findings"] if f["status"] == "fires"]
+            self.assertEqual((fired[0]["rule"], fired[0]["phase"]), ("configuration/another_run", "data"))
+            self.assertIn("framework Megatron-LM against PyTorch (embedding bags)", fired[0]["evidence"]["cfg.contradicted"])
+            # The rest is what the recording alone gives.
+            self.assertEqual([(f["rule"], f["actions"]) for f in fired[1:]], [(f["rule"], f["actions"]) for f in alone["findings"] if f["status"] == "fires"])
+            self.assertEqual({k: v for k, v in other["run"]["config"].items() if k != "given"}, alone["run"]["config"])
+            for extra, config in (([], mixtral), (image, mixtral), (["DistributedDataParallel.forward"], titan),
+                                  (["LinearWithGradAccumulationAndAsyncCommunication", "DistributedDataParallel.forward"], mixtral)):
+                self.assertNotIn("configuration/another_run", rules(analyze(extra, *config)), extra)
+            self.assertIn("configuration/another_run", rules(analyze(["DistributedDataParallel.forward"], *mixtral)))
+            self.assertIn("configuration/another_run", rules(analyze(["megatron/training/training.py(1): train"], *titan)))
 
     def test_more_than_the_peak_is_no_rate(self):
         config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}

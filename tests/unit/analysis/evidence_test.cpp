@@ -177,6 +177,44 @@ TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
   CHECK(seen.precisions.empty());
 }
 
+TEST_CASE("configuration: what no program of Megatron has, where no name of Megatron stands") {
+  const auto sign = [](std::string_view framework, std::initializer_list<const char*> names) {
+    Maker m;
+    m.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
+    for (const char* name : names) m.range(0, 50, name);
+    Trace trace = m.b.seal();
+    trace.framework = framework;
+    for (const auto& [name, value] :
+         config_seen(trace, label_ops(trace, classes()), classes()).settings)
+      if (name == "no_megatron") return value;
+    return std::string();
+  };
+  CHECK(sign("pytorch", {"DistributedDataParallel.forward"}) ==
+        "DistributedDataParallel of PyTorch");
+  CHECK(sign("pytorch", {"FullyShardedDataParallel.forward"}) ==
+        "FullyShardedDataParallel of PyTorch");
+  CHECK(sign("pytorch", {"torchtitan/train.py(300): train_step"}) == "torchtitan");
+  CHECK(sign("pytorch", {"transformers/trainer.py(2500): training_step"}) ==
+        "the trainer of transformers");
+  CHECK(sign("pytorch", {"torchvision/models/resnet.py(89): forward"}) == "a model of torchvision");
+  CHECK(sign("pytorch", {"aten::_embedding_bag"}) == "embedding bags");
+  CHECK(sign("pytorch", {"split_embedding_codegen_forward"}) == "embedding tables of FBGEMM");
+  // The loss of an image network has a softmax of its own.
+  CHECK(sign("pytorch", {"aten::cudnn_batch_norm", "aten::_log_softmax"}) ==
+        "batch normalisation and no attention");
+  for (const char* layer : {"aten::_softmax", "aten::_scaled_dot_product_flash_attention",
+                            "FusedAttnFunc", "ScaledUpperTriangMaskedSoftmax", "MambaMixer"}) {
+    INFO(layer);  // an encoder of speech has both
+    CHECK(sign("pytorch", {"aten::batch_norm", layer}).empty());
+  }
+  // What Megatron runs as well proves nothing, nor does anything beside a name of Megatron's.
+  CHECK(sign("pytorch", {"aten::mm", "aten::addmm", "nn.Module: DistributedDataParallel_0",
+                         "FSDP::all_gather", "Optimizer.step#AdamW.step", "_LayerNormLinear"})
+            .empty());
+  CHECK(sign("megatron_core", {"DistributedDataParallel.forward"}).empty());
+  CHECK(sign("pytorch_kernels", {"DistributedDataParallel.forward"}).empty());
+}
+
 TEST_CASE("configuration: what names of ranges and the types of reductions show") {
   const auto seen = [](Maker& m) {
     const Trace trace = m.b.seal();

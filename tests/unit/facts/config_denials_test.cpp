@@ -206,6 +206,56 @@ TEST_CASE("denials: the row has what ran, and the lever is not in use") {
   for (const Contradiction& c : m.contradictions) CHECK(c.told_by_rule);
 }
 
+TEST_CASE("denials: the file of a framework that did not run is another run's") {
+  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  // One rank alone has the sign, both have the names.
+  const auto told = [&](const std::string& framework, const char* names, const char* sign,
+                        const std::string& format = std::string(kNativeFormat)) {
+    bool first = true;
+    const RunAnalysis run = run_with(CommKind::dp, {}, [&](RankAnalysis& r) {
+      r.framework = names;
+      if (first && *sign != 0) r.config.settings.emplace_back("no_megatron", sign);
+      first = false;
+    });
+    RunConfig config;
+    config.format = format;
+    if (!framework.empty()) set_value(config, "framework", framework, "run.json");
+    const auto found = framework_against_names(
+        config, config_shown(run, evidence_of(run.ranks, run.means), *platforms));
+    return found ? found->configured + " against " + found->recorded : std::string();
+  };
+  CHECK(told("megatron_lm", "pytorch", "embedding bags") ==
+        "Megatron-LM against PyTorch (embedding bags)");
+  CHECK(told("megatron_bridge", "pytorch", "torchtitan") ==
+        "Megatron Bridge against PyTorch (torchtitan)");
+  CHECK(told("pytorch", "megatron_lm", "") == "PyTorch against Megatron-LM");
+  CHECK(told("pytorch", "megatron_bridge", "") == "PyTorch against Megatron Bridge");
+  CHECK(told("pytorch", "megatron_core", "", std::string(kTorchtitanFormat)) ==
+        "torchtitan against Megatron Core");
+  // What goes together, and what is not sure.
+  CHECK(told("megatron_lm", "pytorch", "").empty());
+  CHECK(told("megatron_lm", "megatron_bridge", "").empty());
+  CHECK(told("megatron_bridge", "megatron_core", "").empty());
+  CHECK(told("megatron_bridge", "megatron_lm", "").empty());
+  CHECK(told("pytorch", "megatron_core", "").empty());
+  CHECK(told("pytorch", "pytorch", "DistributedDataParallel of PyTorch").empty());
+  CHECK(told("pytorch", "pytorch", "torchtitan", std::string(kTorchtitanFormat)).empty());
+  CHECK(told("", "pytorch", "embedding bags").empty());
+  CHECK(told("megatron_lm", "megatron_core", "embedding bags").empty());
+
+  const ConfigMerge m = merge_config(
+      {{"tp", int64_t{2}}, {"precision", std::string("bf16")}, {"num_experts", int64_t{8}}},
+      {{"precision", std::string("fp32")}}, {}, std::nullopt, {},
+      Contradiction{"framework", "Megatron-LM", "PyTorch"});
+  CHECK(m.other_run);
+  CHECK_FALSE(m.unfit);
+  CHECK(std::get<std::string>(m.row.at("precision")) == "fp32");
+  CHECK(m.row.count("tp") + m.row.count("num_experts") == 0);
+  CHECK(std::get<int64_t>(m.row.at("sizes_contradicted")) == 1);
+  CHECK(std::get<std::string>(m.row.at("contradicted")).rfind("framework Megatron-LM against", 0) ==
+        0);
+}
+
 TEST_CASE("denials: GEMMs of several types, of which none is the one asked for") {
   ConfigShown shown;
   shown.precisions = {"bf16", "fp16"};
