@@ -128,7 +128,7 @@ CREATE TABLE fact_config (
   ddp_bucket_cap_mb REAL,
   ddp_gradient_as_bucket_view INTEGER, ddp_find_unused_parameters INTEGER, -- 0 or 1
   fsdp_reshard_after_forward INTEGER, -- 0 or 1
-  fsdp_shard_size INTEGER,
+  fsdp_shard_size INTEGER, fsdp_replicas INTEGER,
   torch_compile INTEGER, fused_optimizer INTEGER, -- 0 or 1
   -- What the configuration asks for where the recording shows something else; NULL: no contradiction.
   dispatcher_asked TEXT,            -- one of: deepep hybridep ncclep alltoall allgather
@@ -147,11 +147,13 @@ CREATE TABLE fact_layout (
   experts INTEGER,                  -- 1: a mixture-of-experts model, 0: no sign of one
   attention_product INTEGER,        -- TP x CP x PP
   expert_product INTEGER,           -- ETP x EP x PP
-  min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP)
+  min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP), TP x CP times the replicas and shards that are given
   attention_fits INTEGER,           -- 1: GPUs are a multiple of attention_product
   attention_arithmetic TEXT,        -- "24 GPUs / (TP 4 x CP 1 x PP 4 = 16) = 1.5", where it does not fit; so below
-  shard_product INTEGER,            -- shards x TP x CP x PP; NULL: nothing is sharded over a given number of ranks
-  shards_fit INTEGER,               -- 1: GPUs are a multiple of shard_product
+  shard_product INTEGER,            -- what is given of replicas x shards, x TP x CP x PP; NULL: neither is given
+  shards_fit INTEGER,               -- 1: GPUs are shard_product where both are given, else a multiple of it
+  shard_arithmetic TEXT,            -- "12 GPUs / (shards 8 x TP 1 x CP 1 x PP 1 = 8) = 1.5", where it does not fit
+  shard_gpus TEXT,                  -- "8", "a multiple of 16"
   expert_fits INTEGER,              -- 1: GPUs are a multiple of expert_product; NULL also without experts
   expert_arithmetic TEXT,
   gpus_nearest TEXT,                -- "16 or 32 GPUs" that both grids divide, where one does not fit

@@ -39,16 +39,35 @@ std::vector<std::string> missing_from_outside(const RunConfig& config) {
   return out;
 }
 
+// As the file would write the key.
+std::string spelled(const RunConfig& config, const std::string& key) {
+  std::string out = key;
+  if (config.format == kNativeFormat || config.format == kTorchtitanFormat) return out;
+  const std::string framework = text(config, "framework").value_or("");
+  for (const WrittenKey& way : key_table().ways_to_write(key))
+    if (way.framework == framework && way.constant.empty()) out = way.name;
+  return out;
+}
+
 void estimate(const RunConfig& config, ConfigStudy& out) {
   const char* kWhat = "memory estimate";
   std::vector<std::string> missing = out.model.missing;
   const auto outside = missing_from_outside(config);
   const auto is_outside = [&](const std::string& key) { return from_outside(config, key); };
   missing.erase(std::remove_if(missing.begin(), missing.end(), is_outside), missing.end());
-  missing.insert(missing.end(), outside.begin(), outside.end());
   if (!out.layout.gpus && !out.layout.dp && !is_outside("gpus")) missing.emplace_back("gpus");
   if (!out.layout.seq_len && !is_outside("seq_len")) missing.emplace_back("seq_len");
-  if (!missing.empty()) return limit(out, kWhat, missing);
+  for (std::string& key : missing) key = spelled(config, key);
+  const bool to_add = !missing.empty();
+  missing.insert(missing.end(), outside.begin(), outside.end());
+  if (!missing.empty()) {
+    limit(out, kWhat, missing);
+    if (to_add)
+      out.limits.back() += config.format == kTorchtitanFormat
+                               ? "; add them to the file in a section [wallsight]"
+                               : "; add them to the file";
+    return;
+  }
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;
   if (!out.layout.dp || !experts_fit) return limit(out, kWhat, {"a layout that divides the GPUs"});
   const auto wanted = static_cast<size_t>(out.layout.stages.value_or(1));

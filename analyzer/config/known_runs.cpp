@@ -22,7 +22,10 @@ ConfigValue value_of(const json& v) {
 }
 
 KnownModel read_model(const json& row) {
-  KnownModel out{row.at("about").get<std::string>(), row.at("source").get<std::string>(), {}};
+  KnownModel out{row.at("about").get<std::string>(),
+                 row.at("source").get<std::string>(),
+                 row.value("also", std::vector<std::string>()),
+                 {}};
   for (const auto& [key, value] : row.at("keys").items())
     out.sizes.emplace_back(key, value_of(value));
   return out;
@@ -65,10 +68,28 @@ std::string plain_name(const std::string& name) {
   return out;
 }
 
+// "llama3" and the flavor "8B" are "llama3 8B".
+std::optional<std::string> model_name(const RunConfig& config) {
+  auto name = text(config, "model");
+  const auto flavor = text(config, "model_flavor");
+  if (name && flavor) *name += " " + *flavor;
+  return name;
+}
+
+using NamedModel = std::pair<const std::string, KnownModel>;
+
+const NamedModel* find_model(const std::string& name, const KnownRuns& known) {
+  const std::string plain = plain_name(name);
+  for (const NamedModel& m : known.models)
+    if (m.first == plain || std::count(m.second.also.begin(), m.second.also.end(), plain) > 0)
+      return &m;
+  return nullptr;
+}
+
 // The model whose layers, width and experts the configuration states.
 std::string model_of(const RunConfig& config, const KnownRuns& known) {
-  if (const auto name = text(config, "model")) {
-    if (known.models.count(plain_name(*name)) > 0) return plain_name(*name);
+  if (const auto name = model_name(config)) {
+    if (const NamedModel* m = find_model(*name, known)) return m->first;
   }
   for (const auto& named : known.models) {
     const KnownModel& model = named.second;  // a lambda can not hold a binding
@@ -107,10 +128,10 @@ Result<KnownRuns> load_known_runs(const std::string& path) {
 }
 
 void add_model_sizes(RunConfig& config, const KnownRuns& known) {
-  const auto name = text(config, "model");
+  const auto name = model_name(config);
   if (!name) return;
-  const auto it = known.models.find(plain_name(*name));
-  if (it == known.models.end()) {
+  const NamedModel* model = find_model(*name, known);
+  if (model == nullptr) {
     std::vector<std::string> names;
     for (const auto& [n, m] : known.models) names.push_back(n);
     config.notes.push_back(
@@ -119,8 +140,8 @@ void add_model_sizes(RunConfig& config, const KnownRuns& known) {
                     shorten(one_line(to_utf8(*name)), 60), fmt::join(names, ", ")));
     return;
   }
-  for (const auto& [key, value] : it->second.sizes)
-    add_missing(config, key, value, it->second.source);
+  for (const auto& [key, value] : model->second.sizes)
+    add_missing(config, key, value, model->second.source);
 }
 
 const KnownRun* nearest_run(const RunConfig& config, const Layout& layout,

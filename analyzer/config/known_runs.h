@@ -13,6 +13,7 @@ namespace ws {
 
 struct KnownModel {
   std::string about, source;
+  std::vector<std::string> also;                           // further names
   std::vector<std::pair<std::string, ConfigValue>> sizes;  // keys of the run configuration
 };
 

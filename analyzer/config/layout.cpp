@@ -1,6 +1,8 @@
 // Tested by: layout_test.cpp
 #include "config/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -8,6 +10,7 @@
 namespace ws {
 namespace {
 
+constexpr int64_t kLargestJob = 4194304;  // what the schema takes
 constexpr int64_t kTokensPerRank = 4096;  // of one sequence: shorter pieces no longer hide the ring
 
 std::optional<int64_t> virtual_stages(const RunConfig& config, int64_t pp) {
@@ -24,6 +27,18 @@ int64_t suggested_cp(int64_t seq_len, int64_t tp) {
   const int64_t pieces = std::max<int64_t>(seq_len / kTokensPerRank, 1);
   while (saturating_product(cp, 3) <= saturating_product(pieces, 2)) cp *= 2;
   return std::max<int64_t>(1, cp / tp);
+}
+
+void read_shards(const RunConfig& config, Layout& out) {
+  const auto shards = integer(config, "fsdp_shard_size");
+  if (shards && *shards > 1) out.shards = shards;
+  const auto replicas = integer(config, "fsdp_replicas");
+  if (replicas && (*replicas > 1 || out.shards)) out.replicas = replicas;
+}
+
+// What is given of the factors of DP.
+int64_t data_ranks(const Layout& l) {
+  return saturating_product(l.shards.value_or(1), l.replicas.value_or(1));
 }
 
 std::optional<int64_t> whole_quotient(std::optional<int64_t> a, int64_t b) {
@@ -85,10 +100,18 @@ Layout layout_of(const RunConfig& config) {
   const int64_t expert = saturating_product(out.etp, out.ep);
   out.attention_product = saturating_product(attention, out.pp);
   out.expert_product = out.experts ? saturating_product(expert, out.pp) : out.pp;
+  read_shards(config, out);
+  const int64_t stage = saturating_product(attention, data_ranks(out));
+  if (out.attention_known && (out.shards || out.replicas))
+    out.shard_product = saturating_product(stage, out.pp);
   if (out.attention_known && (out.expert_known || !out.experts)) {
-    out.min_gpus = out.experts
-                       ? saturating_product(out.pp, least_common_multiple(attention, expert))
-                       : out.attention_product;
+    out.min_gpus =
+        saturating_product(out.pp, out.experts ? least_common_multiple(stage, expert) : stage);
+  }
+  if (!out.gpus && !from_outside(config, "gpus") && one_world_only(out) &&
+      *out.shard_product <= kLargestJob) {
+    out.gpus = out.shard_product;
+    out.gpus_from_degrees = true;
   }
   if (out.attention_known) out.dp = whole_quotient(out.gpus, out.attention_product);
   if (!out.gpus) out.dp = integer(config, "dp");
@@ -109,6 +132,17 @@ Layout layout_of(const RunConfig& config) {
     }
   }
   return out;
+}
+
+bool one_world_only(const Layout& layout) {
+  return layout.shards && layout.replicas && layout.shard_product;
+}
+
+std::string stage_ranks(const Layout& layout) {
+  std::string out;
+  if (layout.replicas) out += fmt::format("replicas {} x ", *layout.replicas);
+  if (layout.shards) out += fmt::format("shards {} x ", *layout.shards);
+  return out + fmt::format("TP {} x CP {}", layout.tp, layout.cp);
 }
 
 bool from_outside(const Layout& layout, std::string_view size) {

@@ -3,7 +3,10 @@
 //   attention  TP x CP x DP x PP          experts  ETP x EP x EDP x PP
 // so GPUs must be a multiple of both TP x CP x PP and ETP x EP x PP, and the smallest job is
 // PP x lcm(TP x CP, ETP x EP). Never TP x CP x EP x PP: the grids are folded onto each other.
-// source: Megatron-LM megatron/core/parallel_state.py, arXiv 2504.14960
+// Where FSDP is told over how many ranks to shard, or how often to replicate, these are factors of
+// DP: R x S x TP x CP x PP are all the ranks if both are told, and divide them if one is.
+// source: Megatron-LM megatron/core/parallel_state.py, arXiv 2504.14960; torchtitan
+// torchtitan/distributed/parallel_dims.py
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,8 +26,11 @@ struct Layout {
   std::vector<std::string> outside;
   bool attention_known = true, expert_known = true;  // the products below
   bool experts = false;                              // a mixture-of-experts model, as far as known
+  std::optional<int64_t> shards, replicas;           // of FSDP, where given; shards above 1 only
   std::optional<int64_t> gpus, seq_len, micro_batch, global_batch;
+  bool gpus_from_degrees = false;  // nothing else says how many: the degrees leave one number
   int64_t attention_product = 1, expert_product = 1;
+  std::optional<int64_t> shard_product;  // of what is given of R x S, x TP x CP x PP
   std::optional<int64_t> min_gpus;
   std::optional<int64_t> dp, edp;       // whole numbers only
   std::optional<int64_t> accumulation;  // micro-batches per step and rank
@@ -35,6 +41,9 @@ struct Layout {
 
 Layout layout_of(const RunConfig& config);
 bool from_outside(const Layout& layout, std::string_view size);
+bool one_world_only(const Layout& layout);  // R and S are told: no other number of GPUs works
+// "TP 2 x CP 1", "replicas 2 x shards 4 x TP 2 x CP 1": what stands on one pipeline stage.
+std::string stage_ranks(const Layout& layout);
 
 // a x b and a + b, and the largest number where that is too large.
 int64_t saturating_product(int64_t a, int64_t b);

@@ -11,7 +11,9 @@
 namespace ws {
 
 struct ProfileStep {
-  std::string when, what;  // when: "" always, "experts", "recompute": only where the run has them
+  std::string when;          // "" always, "experts", "recompute": only where the run has them
+  std::string what;          // as it is to be printed, its figures taken from the rows
+  std::string links_beside;  // key of the platform whose links stand beside its own; "": none
 };
 
 struct Platform {

@@ -113,6 +113,16 @@ void add_megatron_defaults(RunConfig& config) {
   add_missing(config, "moe_token_dispatcher_type", std::string("allgather"), place);
 }
 
+// source: torchtitan torchtitan/config/job_config.py (data_parallel_shard_degree = -1: FSDP over
+// all that is left)
+void add_torchtitan_defaults(RunConfig& config) {
+  const std::string place = "default of torchtitan";
+  add_missing(config, "fsdp_shard_size", int64_t{0}, place);
+  for (const char* degree : {"fsdp_replicas", "tp", "pp", "cp"})
+    add_missing(config, degree, int64_t{1}, place);
+  if (entry(config, "ep") != nullptr) add_missing(config, "etp", int64_t{1}, place);
+}
+
 // A command line is whole when nothing of it comes from outside.
 bool is_whole(const RunConfig& config, const std::vector<ShellWord>& words) {
   const bool megatron = entry(config, "num_layers") != nullptr || entry(config, "tp") != nullptr ||
@@ -250,8 +260,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     read_settings(text, out);
     out.default_framework("pytorch");
     auto config = out.finish();
-    // source: torchtitan config (data_parallel_shard_degree = -1: FSDP over all that is left)
-    if (config) add_missing(*config, "fsdp_shard_size", int64_t{0}, "default of torchtitan");
+    if (config) add_torchtitan_defaults(*config);
     return config;
   }
   if (first != '{' && (has_known_flags(text) || has_overrides(text))) {

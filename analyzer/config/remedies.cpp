@@ -214,8 +214,10 @@ void put_grids(const RunConfig& config, const Layout& l, Remedies& out) {
     if (*l.gpus % product == 0) return;
     to.arithmetic = fmt::format("{} GPU{} / ({} = {}) = {}", *l.gpus, *l.gpus == 1 ? "" : "s",
                                 sizes, product, quotient(*l.gpus, product));
-    if (l.min_gpus && *l.min_gpus <= kLargestJob)
-      to.nearest = multiples_around(*l.gpus, *l.min_gpus) + " GPUs";
+    if (!l.min_gpus || *l.min_gpus > kLargestJob) return;
+    to.nearest = (one_world_only(l) ? fmt::format("{}", *l.min_gpus)
+                                    : multiples_around(*l.gpus, *l.min_gpus)) +
+                 " GPUs";
   };
   if (l.attention_known) {
     refuse(out.attention, l.attention_product,
@@ -226,6 +228,16 @@ void put_grids(const RunConfig& config, const Layout& l, Remedies& out) {
   }
   const bool refused = !out.attention.arithmetic.empty() || !out.expert.arithmetic.empty();
   if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l);
+}
+
+void put_shards(const Layout& l, Remedies& out) {
+  if (!l.gpus || !l.shard_product) return;
+  const bool exact = one_world_only(l);
+  if (exact ? *l.gpus == *l.shard_product : *l.gpus % *l.shard_product == 0) return;
+  out.shards = {fmt::format("{} GPU{} / ({} x PP {} = {}) = {}{}", *l.gpus, *l.gpus == 1 ? "" : "s",
+                            stage_ranks(l), l.pp, *l.shard_product,
+                            quotient(*l.gpus, *l.shard_product), exact ? ", to be 1" : ""),
+                fmt::format("{}{}", exact ? "" : "a multiple of ", *l.shard_product)};
 }
 
 void put_batch(const Layout& l, Remedies& out) {
@@ -311,6 +323,7 @@ Remedies remedies_of(const RunConfig& config, const Layout& layout, const Pipeli
   Remedies out;
   const Limits limits(config, layout);
   put_grids(config, layout, out);
+  put_shards(layout, out);
   put_batch(layout, out);
   put_heads(config, layout, limits, out);
   put_expert_count(config, layout, out);

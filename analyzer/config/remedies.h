@@ -18,6 +18,7 @@ struct Remedy {
 
 struct Remedies {
   Remedy attention, expert;    // nearest: "16 or 32 GPUs", that both grids divide
+  Remedy shards;               // nearest: "a multiple of 8", "8": GPUs
   std::string layout_nearest;  // sizes for the GPUs as they are: "PP 3 (DP 2) or PP 6 (DP 1)"
   Remedy batch;                // nearest: "global batch 16 or 32"
   Remedy heads;                // nearest: "TP 2 or 8"

@@ -39,6 +39,7 @@ struct RunConfig {
 
 // Format of a file in the keys of our own schema.
 inline constexpr std::string_view kNativeFormat = "native keys";
+// Format of the file of torchtitan. Keys of our own schema may stand in its section [wallsight].
 inline constexpr std::string_view kTorchtitanFormat = "torchtitan TOML";
 // Place of values that argparse leaves where a flag is not there.
 inline constexpr std::string_view kMegatronDefault = "default of Megatron-LM";

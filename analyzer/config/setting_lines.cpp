@@ -93,7 +93,8 @@ void read_settings(std::string_view text, ConfigBuilder& out) {
     if (section.empty() && !python) return;  // other lines of a program
     const std::string path =
         python ? std::string(s.name.substr(4)) : section + "." + std::string(s.name);
-    if (const Spelling* spelling = key_table().by_path(path))
+    const Spelling* own = section == "wallsight" ? key_table().by_native(s.name) : nullptr;
+    if (const Spelling* spelling = own != nullptr ? own : key_table().by_path(path))
       out.set(*spelling, s.value, path, number);
     else
       out.unknown(path, number);

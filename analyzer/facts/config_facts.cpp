@@ -63,13 +63,11 @@ void put_grids(Row& row, const Layout& l, std::optional<int64_t> dp_asked) {
   row.put_share("bubble_share", l.bubble_share);
 }
 
-// Replicas x shards x TP x CP x PP are all ranks.
-void put_shards(Row& row, const RunConfig& config, const Layout& l) {
-  const auto shards = integer(config, "fsdp_shard_size");
-  if (!shards || *shards <= 1 || !l.attention_known) return;
-  const int64_t product = saturating_product(*shards, l.attention_product);
-  row.put("shard_product", product);
-  row.fits("shards_fit", l.gpus, product);
+void put_shards(Row& row, const Layout& l, const Remedy& remedy) {
+  row.put("shard_product", l.shard_product);
+  if (l.gpus && l.shard_product) row.put("shards_fit", remedy.arithmetic.empty());
+  row.put_text("shard_arithmetic", remedy.arithmetic);
+  row.put_text("shard_gpus", remedy.nearest);
 }
 
 void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) {
@@ -193,7 +191,7 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   row.put("etp_given", integer(config, "etp").has_value());
   row.put("dispatcher_given", dispatcher_given(config));
   put_remedies(row, study.remedies);
-  put_shards(row, config, study.layout);
+  put_shards(row, study.layout, study.remedies.shards);
   put_sequence_and_heads(row, config, study.layout);
   put_stages(row, study);
   put_platform_and_memory(row, study);

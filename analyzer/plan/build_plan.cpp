@@ -24,6 +24,21 @@ void put_grids(const Layout& l, Plan& plan) {
        known(l.attention_known, l.attention_product),
        l.gpus,
        l.gpus ? l.dp : std::nullopt});
+  if (l.shard_product) {
+    const bool both = one_world_only(l);
+    std::vector<std::pair<std::string, PlanGrid::Size>> sizes;
+    if (l.replicas) sizes.emplace_back("replicas", l.replicas);
+    if (l.shards) sizes.emplace_back("shards", l.shards);
+    for (const auto& of_attention : plan.grids[0].sizes) sizes.push_back(of_attention);
+    plan.grids.push_back({"sharding", std::move(sizes),
+                          both       ? ""
+                          : l.shards ? "replicas"
+                                     : "shards",
+                          l.shard_product, l.gpus,
+                          l.gpus && *l.gpus % *l.shard_product == 0
+                              ? std::optional(*l.gpus / *l.shard_product)
+                              : std::nullopt});
+  }
   if (l.experts) {
     const bool etp_is_tp = std::count(l.assumed.begin(), l.assumed.end(), "etp") > 0;
     plan.grids.push_back({"experts",
@@ -36,13 +51,15 @@ void put_grids(const Layout& l, Plan& plan) {
                           l.edp});
   }
   plan.min_gpus = l.min_gpus;
-  const int64_t attention = saturating_product(l.tp, l.cp);
+  const std::string attention = l.shard_product || !l.experts
+                                    ? stage_ranks(l)
+                                    : fmt::format("TP x CP {}", saturating_product(l.tp, l.cp));
   plan.min_gpus_arithmetic =
       !l.min_gpus ? fmt::format("not known: {} come{} from outside the file",
                                 fmt::join(l.outside, ", "), l.outside.size() == 1 ? "s" : "")
-      : l.experts ? fmt::format("PP {} x lcm(TP x CP {}, ETP x EP {}) = {}", l.pp, attention,
+      : l.experts ? fmt::format("PP {} x lcm({}, ETP x EP {}) = {}", l.pp, attention,
                                 saturating_product(l.etp, l.ep), *l.min_gpus)
-                  : fmt::format("PP {} x TP {} x CP {} = {}", l.pp, l.tp, l.cp, *l.min_gpus);
+                  : fmt::format("PP {} x {} = {}", l.pp, attention, *l.min_gpus);
   plan.gpus = l.gpus;
   plan.dp = l.dp;
   plan.edp = l.edp;
@@ -113,16 +130,23 @@ std::vector<int64_t> ranks_to_play(const Layout& l, int64_t world) {
 // One GPU can play any rank of a job that exchanges nothing: memory is real, times are not.
 // sources: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later);
 // Megatron-Bridge docs/training/memory-estimator.md; PyTorch
-// torch/testing/_internal/distributed/fake_pg.py, which is no public interface
+// torch/testing/_internal/distributed/fake_pg.py, which is no public interface; torchtitan
+// run_train.sh (COMM_MODE)
 std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   const std::string framework = text(config, "framework").value_or("megatron_lm");
   if (!l.min_gpus) return {"needs the sizes that come from outside the file"};
-  const bool adds_up = l.gpus && *l.gpus % *l.min_gpus == 0;
+  const bool adds_up = l.gpus && *l.gpus % *l.min_gpus == 0 && !one_world_only(l);
   const int64_t world = adds_up ? *l.gpus : *l.min_gpus;
   const std::vector<int64_t> ranks = ranks_to_play(l, world);
   if (framework == "megatron_bridge") {
     return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +
             (l.accumulation ? fmt::format("{}", *l.accumulation) : std::string("GA")) + ")"};
+  }
+  if (config.format == kTorchtitanFormat) {
+    return {
+        fmt::format("NGPU={} COMM_MODE=fake_backend CONFIG_FILE={} ./run_train.sh, of torchtitan "
+                    "from end of 2025 on; it plays rank 0",
+                    world, config.source)};
   }
   if (framework == "pytorch") {
     return {
@@ -189,6 +213,28 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   return out;
 }
 
+// One line per value, with the value.
+void put_assumed(const Layout& l, std::vector<std::string>& notes) {
+  const std::pair<const char*, std::pair<const char*, int64_t>> sizes[] = {
+      {"tp", {"TP", l.tp}}, {"pp", {"PP", l.pp}},    {"cp", {"CP", l.cp}},
+      {"ep", {"EP", l.ep}}, {"etp", {"ETP", l.etp}},
+  };
+  for (const std::string& key : l.assumed) {
+    for (const auto& [of, size] : sizes) {
+      if (key != of) continue;
+      const bool as_tp = key == "etp";  // Megatron's default
+      if (as_tp && from_outside(l, "tp"))
+        notes.emplace_back("ETP is not given: taken as TP, which comes from outside the file");
+      else
+        notes.push_back(fmt::format("{} is not given: taken as {}{}", size.first,
+                                    as_tp ? "TP, " : "", size.second));
+    }
+  }
+  if (l.gpus_from_degrees)
+    notes.push_back(
+        fmt::format("GPUs are not given: taken as {}, the product of all degrees", *l.gpus));
+}
+
 void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
   plan.notes = config.notes;
   if (!study.layout.gpus)
@@ -197,11 +243,7 @@ void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
     plan.notes.emplace_back(
         "the platform is not known: no capacity to compare with (--platform P)");
   for (const std::string& l : study.limits) plan.notes.push_back(l);
-  if (!study.layout.assumed.empty()) {
-    plan.notes.push_back(fmt::format("not given, taken as 1{}: {}",
-                                     study.layout.etp > 1 ? " (etp as tp)" : "",
-                                     fmt::join(study.layout.assumed, ", ")));
-  }
+  put_assumed(study.layout, plan.notes);
   if (config.unknown.empty()) return;
   std::string names;
   for (const UnknownSetting& u : config.unknown) {

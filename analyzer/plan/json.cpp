@@ -24,12 +24,12 @@ Json words(const std::vector<std::string>& list) {
 Json grid_json(const PlanGrid& g) {
   Json sizes = Json::object();
   for (const auto& [name, size] : g.sizes) sizes[name] = maybe(size);
-  sizes[g.rest_name] = maybe(g.rest);
+  if (!g.rest_name.empty()) sizes[g.rest_name] = maybe(g.rest);
   return {{"name", g.name},
           {"sizes", sizes},
           {"product", maybe(g.product)},
           {"world", maybe(g.world)},
-          {"fits", g.world && g.product ? Json(*g.world % *g.product == 0) : Json(nullptr)},
+          {"fits", g.world && g.product ? Json(g.fits()) : Json(nullptr)},
           {"arithmetic", grid_arithmetic(g)}};
 }
 

@@ -15,12 +15,13 @@
 namespace ws {
 
 struct PlanGrid {
-  std::string name;                                 // attention, experts
+  std::string name;                                 // attention, sharding, experts
   using Size = std::optional<int64_t>;              // absent: only the start of the job knows
   std::vector<std::pair<std::string, Size>> sizes;  // TP CP PP, or ETP EP PP
-  std::string rest_name;                            // DP, EDP
+  std::string rest_name;  // DP, EDP; "": nothing is left, world is product
   std::optional<int64_t> product;
   std::optional<int64_t> world, rest;  // rest: world / product, whole numbers only
+  bool fits() const { return rest_name.empty() ? *world == *product : *world % *product == 0; }
 };
 
 struct PlanContext {

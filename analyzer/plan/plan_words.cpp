@@ -43,6 +43,8 @@ std::string grid_arithmetic(const PlanGrid& grid) {
   if (!grid.product) return out + ": not known, a size comes from outside the file";
   out += fmt::format(" = {}", *grid.product);
   if (!grid.world) return out;
+  if (grid.rest_name.empty())
+    return out + (grid.fits() ? ", the GPUs" : fmt::format("; not {}", gpus_words(*grid.world)));
   if (grid.rest)
     return out + fmt::format("; {} / {} = {} {}", gpus_words(*grid.world), *grid.product,
                              grid.rest_name, *grid.rest);

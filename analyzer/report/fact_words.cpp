@@ -109,6 +109,11 @@ constexpr Words kWords[] = {
     {"recompute_rejected", "not accepted"},
     {"bubble_share", "bubble of the ideal step", Unit::share},
     {"etp_used", "ETP as taken"},
+    {"shard_arithmetic", ""},
+    {"shard_gpus", ""},
+    {"shard_product", "replicas x shards x TP x CP x PP"},
+    {"fsdp_shard_size", "shards of FSDP"},
+    {"fsdp_replicas", "replicas of FSDP"},
     {"attention_arithmetic", ""},  // stands in the reason
     {"expert_arithmetic", ""},
     {"gpus_nearest", ""},

@@ -2,7 +2,9 @@
 #include "config/known_runs.h"
 
 #include <set>
+#include <tuple>
 
+#include "config/model_shape.h"
 #include "config/read_config.h"
 #include "support/catch.h"
 
@@ -37,6 +39,41 @@ TEST_CASE("known runs: the arithmetic of every row") {
     for (const auto& [key, value] : model->second.sizes)
       if (key == "num_experts") CHECK(std::get<int64_t>(value) % run.ep == 0);
   }
+}
+
+TEST_CASE("known models: as many parameters as their names say, under every name they have") {
+  const auto billions = [](const std::string& model, const std::string& flavor) {
+    RunConfig config{"test", "", {}, {}, {}, {}};
+    add_missing(config, "model", model, "test");
+    if (!flavor.empty()) add_missing(config, "model_flavor", flavor, "test");
+    add_model_sizes(config, known());
+    INFO(model << " " << flavor);
+    CHECK(config.notes.empty());
+    const auto shape = model_sizes(config).shape;
+    REQUIRE(shape);
+    const LayerParameters p = layer_parameters(*shape, Layout{});
+    double sum = 0;
+    for (const bool moe : shape->is_moe)
+      sum += p.attention + (moe ? p.router + p.shared + p.experts : p.dense_mlp);
+    const double table = static_cast<double>(shape->vocab) * static_cast<double>(shape->hidden);
+    return (sum + (shape->tied ? 1 : 2) * table) / 1e9;
+  };
+  // Model name and flavor of torchtitan, parameters as published.
+  const std::tuple<const char*, const char*, double> kFlavors[] = {
+      {"llama3", "8B", 8.03},         {"llama3", "70B", 70.6},        {"llama3", "405B", 405.9},
+      {"qwen3", "0.6B", 0.596},       {"qwen3", "1.7B", 1.72},        {"qwen3", "4B", 4.02},
+      {"qwen3", "8B", 8.19},          {"qwen3", "14B", 14.8},         {"qwen3", "32B", 32.8},
+      {"qwen3", "30B-A3B", 30.5},     {"qwen3", "235B-A22B", 235.1},  {"deepseek_v3", "16B", 15.7},
+      {"deepseek_v3", "236B", 235.7}, {"deepseek_v3", "671B", 671.0}, {"deepseek_v2", "", 235.7},
+      {"gpt_oss", "120b", 116.8}};
+  for (const auto& [name, flavor, published] : kFlavors)
+    CHECK(billions(name, flavor) == Approx(published).epsilon(0.01));
+  RunConfig debug{"test", "", {}, {}, {}, {}};
+  add_missing(debug, "model", std::string("llama3"), "test");
+  add_missing(debug, "model_flavor", std::string("debugmodel"), "test");
+  add_model_sizes(debug, known());
+  REQUIRE(debug.notes.size() == 1);
+  CHECK(debug.notes[0].find("'llama3 debugmodel'") != std::string::npos);
 }
 
 TEST_CASE("known models: keys of the configuration with values of their type, and complete") {

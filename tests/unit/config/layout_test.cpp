@@ -95,6 +95,24 @@ TEST_CASE("layout: context parallel sizes round to the nearer power of two") {
   CHECK(cp("8192", "8") == 1);
 }
 
+TEST_CASE("layout: replicas and shards are factors of the smallest job") {
+  const Layout a = layout("tp: 2\npp: 2\nfsdp_shard_size: 4\nfsdp_replicas: 3\n");
+  CHECK(a.min_gpus == 48);
+  CHECK(a.gpus == 48);  // no other number goes
+  CHECK(a.gpus_from_degrees);
+  CHECK(a.dp == 12);
+  CHECK(layout("gpus: 7\nfsdp_shard_size: 4\nfsdp_replicas: 3\n").gpus == 7);
+  const Layout one = layout("fsdp_shard_size: 4\n");
+  CHECK(one.min_gpus == 4);
+  CHECK_FALSE(one.gpus);
+  CHECK(layout("fsdp_shard_size: 0\ntp: 2\n").min_gpus == 2);  // all that is left: no factor
+  CHECK(layout("fsdp_shard_size: 0\nfsdp_replicas: 3\ntp: 2\n").min_gpus == 6);
+  CHECK(layout("fsdp_shard_size: 6\nep: 4\netp: 1\nnum_experts: 8\n").min_gpus == 12);
+  const Layout huge = layout("fsdp_shard_size: 4194304\nfsdp_replicas: 4194304\ntp: 32768\n");
+  CHECK(huge.min_gpus);
+  CHECK_FALSE(huge.gpus);
+}
+
 TEST_CASE("layout: products never overflow") {
   const Layout a = layout("tp: 32768\ncp: 32767\nep: 32749\netp: 32719\npp: 32768\n");
   CHECK(a.min_gpus == INT64_MAX);

@@ -205,7 +205,27 @@ TEST_CASE("memory: what can not be estimated says which keys are missing") {
   REQUIRE(s.limits.size() == 1);
   CHECK(s.limits[0] ==
         "memory estimate: needs hidden_size, attention_heads, vocab_size, ffn_hidden_size, gpus, "
-        "seq_len");
+        "seq_len; add them to the file");
+  const auto of_file = [](const std::string& text, const std::string& name) {
+    auto config = read_config(text, name);
+    REQUIRE(config);
+    return study_config(*config, Platforms{}, nullptr).limits.at(0);
+  };
+  CHECK(of_file("python pretrain_gpt.py --num-layers 4 --seq-length 4096 --world-size 8", "a.sh") ==
+        "memory estimate: needs --hidden-size, --num-attention-heads, --vocab-size, "
+        "--ffn-hidden-size; add them to the file");
+  const std::string toml =
+      "[training]\nseq_len = 4096\n[parallelism]\n"
+      "data_parallel_shard_degree = 8\n";
+  CHECK(of_file(toml, "a.toml") ==
+        "memory estimate: needs num_layers, hidden_size, attention_heads, vocab_size, "
+        "ffn_hidden_size; add them to the file in a section [wallsight]");
+  auto told = read_config(toml +
+                              "[wallsight]\nnum_layers = 4\nhidden_size = 512\n"
+                              "attention_heads = 8\nvocab_size = 1000\nffn_hidden_size = 2048\n",
+                          "a.toml");
+  REQUIRE(told);
+  CHECK(study_config(*told, Platforms{}, nullptr).memory);
 }
 
 TEST_CASE("memory: huge sizes saturate instead of overflowing") {

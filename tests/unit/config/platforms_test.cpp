@@ -1,8 +1,11 @@
 #include "config/platforms.h"
 
+#include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "support/catch.h"
+#include "unit/house/source_tree.h"
 
 namespace ws {
 namespace {
@@ -57,6 +60,74 @@ TEST_CASE("platforms: every figure of the training GPUs, each row with its datas
       CHECK(figure > 0);
     CHECK((row->fp8_flops > 0) == (row->key != "a100"));
     CHECK((row->fp4_flops > 0) == (row->key.find("b") != std::string::npos));
+  }
+}
+
+TEST_CASE("platforms: words have no figure of their own") {
+  // Straight from the file: comparisons and figures in it would not follow a corrected row.
+  const auto file = nlohmann::json::parse(house::read_text(WS_SOURCE_DIR "/rules/platforms.json"));
+  const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  REQUIRE(platforms);
+  const std::regex figure(
+      "[0-9]|\\b(half|third|quarter|twice|double|times|less|more|faster|slower)\\b");
+  for (const auto& row : file.at("platforms")) {
+    for (const auto& step : row.at("profile_first")) {
+      const std::string what = step.at("what");
+      INFO(row.at("key") << ": " << what);
+      CHECK_FALSE(std::regex_search(what, figure));
+    }
+    const Platform* p = platforms->by_key(row.at("key").get<std::string>());
+    REQUIRE(p != nullptr);
+    for (const ProfileStep& step : p->profile_first) {
+      INFO(step.what);
+      CHECK(step.what.find('{') == std::string::npos);
+    }
+  }
+  const auto first_of = [&](const char* key, size_t i) {
+    return platforms->by_key(key)->profile_first.at(i).what;
+  };
+  CHECK(first_of("a100", 0) ==
+        "exposed communication (GB/s one way, beside H100: NVLink 300 against 450, network 25 "
+        "against 50)");
+  CHECK(first_of("gb200", 0).find("a domain of 72 ") != std::string::npos);
+  CHECK(first_of("h200", 0) == "the expert exchange across the domain of 8");
+  CHECK(first_of("h100", 2) == "what recompute costs, which 79 GiB often force");
+}
+
+namespace {
+
+// The figures of `source` that `pattern` finds, times `unit`.
+void agree(const Platform& p, const char* pattern, double unit, int64_t figure, double within) {
+  const std::regex r(pattern);
+  for (std::sregex_iterator it(p.source.begin(), p.source.end(), r), end; it != end; ++it) {
+    INFO(p.key << ": " << it->str());
+    const double parts = it->size() > 2 && (*it)[2].matched ? std::stod((*it)[2].str()) : 1;
+    CHECK(std::stod((*it)[1].str()) * unit / parts ==
+          Approx(static_cast<double>(figure)).epsilon(within));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("platforms: the source of every row says the figures of the row") {
+  const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  REQUIRE(platforms);
+  for (const Platform& p : platforms->rows()) {
+    INFO(p.key);
+    const double per_board = p.key == "mi250x" ? 2 : 1;  // dies of a board
+    agree(p, "([0-9.]+) TB/s(?: per ([0-9]+) GPUs)?", 1e12 / per_board, p.memory_bytes_per_s,
+          0.001);
+    agree(p, "([0-9]{3,4}) GB/s(?!.*(?:both|each) way)", 1e9, p.memory_bytes_per_s, 0.001);
+    agree(p, "([0-9.]+) GiB", 1073741824.0, p.memory_bytes, 0.001);
+    agree(p, "nvidia-smi: ([0-9]+) MiB", 1048576.0, p.memory_bytes, 0.02);  // with what is reserved
+    agree(p, "\\(?([0-9]+) Gb/s", 1e9 / 8, p.network_bytes_per_s, 0.001);
+    agree(p, "([0-9]+) GB/s both ways per Grace shared by two", 1e9 / 4, p.host_link_bytes_per_s,
+          0.001);
+    agree(p, "NVLink-C2C ([0-9]+) GB/s both ways", 1e9 / 2, p.host_link_bytes_per_s, 0.001);
+    agree(p, "seven Infinity Fabric links of ([0-9]+) GB/s", 7e9, p.fast_link_bytes_per_s, 0.001);
+    for (const auto& [generation, bytes] : {std::pair("Gen4", 32), {"Gen5", 64}, {"Gen6", 128}})
+      if (p.source.find("PCIe " + std::string(generation)) != std::string::npos)
+        CHECK(p.host_link_bytes_per_s == int64_t{bytes} * 1'000'000'000);
   }
 }
 

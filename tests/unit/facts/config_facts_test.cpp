@@ -154,6 +154,16 @@ TEST_CASE("config facts: shards and the other sizes lie over all GPUs") {
   CHECK(value(unfit, "fact_layout", "shards_fit") == "0");
   CHECK(value(facts_of("framework: pytorch\ngpus: 12\nfsdp_shard_size: 0\n"), "fact_layout",
               "shards_fit") == "NULL");
+  // Both degrees given: no other number of GPUs than their product.
+  const std::string both = "framework: pytorch\nfsdp_shard_size: 8\nfsdp_replicas: 2\n";
+  CHECK(value(facts_of(both + "gpus: 16\n"), "fact_layout", "shards_fit") == "1");
+  const FactDb twice = facts_of(both + "gpus: 32\n");
+  CHECK(value(twice, "fact_layout", "shards_fit") == "0");
+  CHECK(value(twice, "fact_layout", "shard_gpus") == "16");
+  CHECK(value(twice, "fact_layout", "shard_arithmetic") ==
+        "32 GPUs / (replicas 2 x shards 8 x TP 1 x CP 1 x PP 1 = 16) = 2, to be 1");
+  CHECK(value(facts_of("framework: pytorch\nfsdp_replicas: 2\ngpus: 9\n"), "fact_layout",
+              "shard_gpus") == "a multiple of 2");
 }
 
 TEST_CASE("config facts: stages, heads, memory") {

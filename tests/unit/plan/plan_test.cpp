@@ -204,11 +204,51 @@ TEST_CASE("plan: memory, nearest run, dry run, what to profile first") {
   const auto three = plan_of("framework: megatron_lm\ngpus: 6\npp: 3\n").dry_run;
   REQUIRE(three.size() == 3);
   CHECK(three[1].find("RANK=2 ") != std::string::npos);
-  const std::string torch = sample("llama3_8b_torchtitan.toml").dry_run[0];
-  CHECK(torch.find("init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=") !=
+  const std::string torch = sample("ddp_native.json").dry_run[0];
+  CHECK(torch.find("init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=8)") !=
         std::string::npos);
   CHECK(plan_of("framework: pytorch\ngpus: 64\npp: 4\n").dry_run[0].find("for R in 0, 32, 48;") !=
         std::string::npos);
+}
+
+TEST_CASE("plan: the degrees of FSDP are part of the smallest job and of the dry run") {
+  const std::string model = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n";
+  const auto titan = [&](const std::string& keys) { return plan_of(model + keys, "a.toml"); };
+  const Plan a = sample("llama3_8b_torchtitan.toml");
+  CHECK(a.min_gpus == 8);
+  CHECK(a.min_gpus_arithmetic == "PP 1 x replicas 1 x shards 8 x TP 1 x CP 1 = 8");
+  CHECK(a.dry_run[0].find("NGPU=8 COMM_MODE=fake_backend ") == 0);
+  CHECK(a.memory);  // the sizes come with the name, the GPUs with the degrees
+  CHECK(std::count(a.notes.begin(), a.notes.end(),
+                   "GPUs are not given: taken as 8, the product of all degrees") == 1);
+  const std::string degrees =
+      "data_parallel_shard_degree = 4\ndata_parallel_replicate_degree = 2\n"
+      "tensor_parallel_degree = 2\npipeline_parallel_degree = 3\n";
+  const Plan b = titan(degrees);
+  CHECK(b.min_gpus == 48);
+  CHECK(b.min_gpus_arithmetic == "PP 3 x replicas 2 x shards 4 x TP 2 x CP 1 = 48");
+  CHECK(grid_arithmetic(b.grids[1]) == "replicas 2 x shards 4 x TP 2 x CP 1 x PP 3 = 48, the GPUs");
+  CHECK(titan("data_parallel_shard_degree = -1\ndata_parallel_replicate_degree = 2\n").min_gpus ==
+        2);
+  // A number of GPUs that is no product of the degrees does not start, nor is it played.
+  for (const char* gpus : {"12", "16"}) {
+    INFO(gpus);
+    const Plan c =
+        titan("data_parallel_shard_degree = 8\n[wallsight]\ngpus = " + std::string(gpus) + "\n");
+    REQUIRE(find(c, "configuration/shard_degree") != nullptr);
+    CHECK(find(c, "configuration/shard_degree")->actions[0].to == "8");
+    CHECK(c.dry_run[0].find("NGPU=8 ") == 0);
+    CHECK(nlohmann::json::parse(rendered(c, "json"))["grids"][1]["fits"] == false);
+  }
+  // Our own keys: the replicas are what is left where only the shards are given.
+  const Plan own = plan_of("framework: pytorch\ngpus: 32\nfsdp_shard_size: 8\ntp: 2\n");
+  CHECK(own.min_gpus == 16);
+  CHECK(own.dry_run[0].find("world_size=32)") != std::string::npos);
+  CHECK(grid_arithmetic(own.grids[1]) ==
+        "shards 8 x TP 2 x CP 1 x PP 1 = 16; 32 GPUs / 16 = replicas 2");
+  const Plan experts = titan("data_parallel_shard_degree = 8\nexpert_parallel_degree = 16\n");
+  CHECK(experts.min_gpus_arithmetic ==
+        "PP 1 x lcm(replicas 1 x shards 8 x TP 1 x CP 1, ETP x EP 16) = 16");
 }
 
 TEST_CASE("plan: a size that only the start of the job knows makes what hangs on it unknown") {
@@ -287,7 +327,16 @@ TEST_CASE("plan: missing keys limit it and are notes") {
   const std::string text = rendered(p, "text");
   CHECK(text.find("gpus is not given") != std::string::npos);
   CHECK(text.find("memory estimate: needs") != std::string::npos);
-  CHECK(text.find("not given, taken as 1 (etp as tp): pp, cp, ep, etp") != std::string::npos);
+  for (const char* line : {"\n  PP is not given: taken as 1\n", "\n  EP is not given: taken as 1\n",
+                           "\n  ETP is not given: taken as TP, 2\n"}) {
+    INFO(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  CHECK(text.find("TP is not given: taken as 1") == std::string::npos);
+  const std::string outside =
+      rendered(plan_of("x.py --num-experts 8 --tensor-model-parallel-size $TP\n", "a.sh"), "text");
+  CHECK(outside.find("ETP is not given: taken as TP, which comes from outside the file") !=
+        std::string::npos);
 }
 
 TEST_CASE("plan: the formats say the same, JSON is the contract") {
