@@ -135,7 +135,7 @@ CREATE TABLE fact_config (
   precision_asked TEXT,             -- one of: fp32 fp16 bf16 fp8 mxfp8 nvfp4
   graphs_asked INTEGER,             -- 1: CUDA graphs configured, no graph launch recorded
   contradicted TEXT,                -- all of them: 'tp 4 against 2, gpus 64 against 8', configured against recorded
-  denied TEXT,                      -- settings of the file that the recording denies, as recompute_modules: ' sequence_parallel '
+  denied TEXT,                      -- settings of the file that the recording denies, as recompute_modules: ' sequence_parallel '; off in the file and on: ' sequence_parallel_on '
   sizes_contradicted INTEGER        -- 1: parallel sizes or the framework are among them: the configuration of another run
 ) STRICT;
 

@@ -14,13 +14,30 @@ namespace {
 struct PrecisionToken {
   std::string_view token, precision;
 };
-constexpr PrecisionToken kPrecisions[] = {
-    {"nvfp4", "nvfp4"},   {"mxfp8", "mxfp8"},    {"e2m1", "nvfp4"}, {"e4m3", "fp8"},
-    {"e5m2", "fp8"},      {"fp8", "fp8"},        {"bf16", "bf16"},  {"bfloat16", "bf16"},
-    {"Bfloat16", "bf16"}, {"_BBS_", "bf16"},     {"_HHS_", "fp16"}, {"f16", "fp16"},
-    {"fp16", "fp16"},     {"hgemm", "fp16"},     {"h884", "fp16"},  {"_hsh_", "fp16"},
-    {"tf32", "tf32"},     {"s1688gemm", "tf32"}, {"sgemm", "fp32"}, {"ffma", "fp32"},
-    {"f32f32", "fp32"}};
+constexpr PrecisionToken kPrecisions[] = {{"nvfp4", "nvfp4"},
+                                          {"mxfp8", "mxfp8"},
+                                          {"e2m1", "nvfp4"},
+                                          {"e4m3", "fp8"},
+                                          {"e5m2", "fp8"},
+                                          {"fp8", "fp8"},
+                                          {"bf16", "bf16"},
+                                          {"bfloat16", "bf16"},
+                                          {"Bfloat16", "bf16"},
+                                          {"_BBS_", "bf16"},
+                                          {"_HHS_", "fp16"},
+                                          {"f16", "fp16"},
+                                          {"fp16", "fp16"},
+                                          {"hgemm", "fp16"},
+                                          {"h884", "fp16"},
+                                          {"_hsh_", "fp16"},
+                                          {"tf32", "tf32"},
+                                          {"s1688gemm", "tf32"},
+                                          {"sgemm", "fp32"},
+                                          {"ffma", "fp32"},
+                                          {"f32f32", "fp32"},
+                                          {"scudnn", "fp32"},
+                                          {"_engine<float,", "fp32"},
+                                          {"4x4<float,", "fp32"}};
 
 std::string_view precision_of(std::string_view gemm_name) {
   for (const PrecisionToken& row : kPrecisions)
@@ -99,8 +116,17 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
   std::vector<bool> seen(trace.strings.size(), false), told(trace.strings.size(), false);
   std::set<std::string> precisions;
   TimeNs gemm_ns = 0, told_ns = 0;
+  std::vector<bool> of_comm(trace.strings.size(), false);
+  const auto looked = [&](StringId name) {
+    const bool before = of_comm[row(name)];
+    of_comm[row(name)] = true;
+    return before;
+  };
+  bool user_buffers = false;
   for (uint32_t op = 0; op < trace.ops.size(); ++op) {
     const OpClass cls = labels.ops.cls[op];
+    if (cls == OpClass::comm && labels.ops.kind[op] == CommKind::tp && !looked(trace.ops.name[op]))
+      user_buffers |= classes.classify(trace.strings[trace.ops.name[op]]).family == "userbuffers";
     if (cls == OpClass::comm && labels.ops.kind[op] == CommKind::ep) {
       out.collectives_on_ep = true;
       out.nccl_all_to_all_on_ep |= labels.ops.coll[op] == CollectiveOp::all_to_all &&
@@ -136,6 +162,7 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
     if (const auto sign = sign_of_no_megatron(trace); !sign.empty())
       more.emplace("no_megatron", std::string(sign));
   if (2 * told_ns < gemm_ns) more.emplace("gemm_types_seldom_told", "1");
+  if (user_buffers) more.emplace("user_buffers_seen", "1");
   if (labels.recompute_would_show) more.emplace("recompute_would_show", "1");
   out.settings.insert(out.settings.end(), more.begin(), more.end());
   out.precisions.assign(precisions.begin(), precisions.end());

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
@@ -15,6 +16,11 @@ struct Sides {
 
   std::string text(const char* key) const { return word(asked, key); }
   bool on(const char* key) const { return word(asked, key) == "1"; }
+  bool off(const char* key) const { return word(asked, key) == "0"; }
+  bool has_experts() const {
+    const std::string experts = text("num_experts");
+    return shown.experts || (!experts.empty() && experts != "0" && experts != "1");
+  }
   bool megatron() const { return word(asked, "framework").rfind("megatron", 0) == 0; }
   static std::string word(const FactRowValues& row, const char* key) {
     const auto it = row.find(key);
@@ -38,6 +44,12 @@ bool never_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, dou
   constexpr double kMatters = 0.02, kNothing = 0.005;
   return shown.whole && t.records >= 2 && ns > kMatters * shown.step_ns &&
          hidden_ns < kNothing * ns;
+}
+
+// Most of it under compute, and enough of it to matter: what runs alone is not hidden by chance.
+bool well_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, double hidden_ns) {
+  constexpr double kMatters = 0.02, kMost = 0.5;
+  return !t.unclear && ns > kMatters * shown.step_ns && hidden_ns > kMost * ns;
 }
 
 constexpr const char* kNothingHidden = "nothing of that traffic under compute";
@@ -184,11 +196,147 @@ Found context_exchange(const Sides& s) {
                 {}};
 }
 
+bool narrow(const std::string& precision) {
+  return precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";
+}
+
+// Kernel names tell FP8 apart from BF16, not its scaling; a run in FP8 keeps some BF16 GEMMs, and
+// one in BF16 some in FP32. TF32 is how FP32 is multiplied.
+bool precision_agrees(const std::string& asked, const std::string& seen) {
+  if (asked == seen || seen == "mixed") return true;
+  return (narrow(asked) && narrow(seen)) || (asked == "fp32" && seen == "tf32");
+}
+
+// GEMMs of several types agree with what is asked where one of them does.
+bool any_agrees(const std::string& asked, const std::set<std::string>& precisions) {
+  return precisions.empty() ||
+         std::any_of(precisions.begin(), precisions.end(),
+                     [&](const std::string& p) { return precision_agrees(asked, p); });
+}
+
+// The recipe of FP8 stays: left in the file it is beside what is advised, running or not.
+Found gemm_types(const Sides& s) {
+  const std::string asked = s.text("precision"), seen = Sides::word(s.seen, "precision");
+  std::set<std::string> types = s.shown.precisions;
+  if (types.empty() && !seen.empty() && seen != "mixed") types = {seen};
+  if (asked.empty() || seen.empty() || !s.shown.gemm_types_told ||
+      (precision_agrees(asked, seen) && any_agrees(asked, types)))
+    return std::nullopt;
+  Denial out{"precision",
+             asked,
+             seen == "mixed" ? fmt::format("{}", fmt::join(types, " and ")) : seen,
+             {{"precision", seen}, {"precision_asked", asked}},
+             {"mixed_precision"}};
+  const bool narrow_seen = std::any_of(types.begin(), types.end(), narrow);
+  for (const char* key : {"bf16", "fp16"})
+    if (s.asked.count(key) != 0 && !narrow_seen)
+      out.take[key] = static_cast<int64_t>(types.count(key));
+  return out;
+}
+
+// From here on: off in the file, and on.
+
+// Gathers alone are those that stages make of split tensors, and both are made of experts that TP
+// cuts. User buffers need it.
+Found runs_sequence_parallel(const Sides& s) {
+  const KindTraffic& tp = s.shown.tp;
+  const bool scatters = !tp.unclear && !s.has_experts() &&
+                        tp.reduce_scatters >= kReductionsOfOneLayer &&
+                        tp.gathers >= kReductionsOfOneLayer;
+  if (!s.off("sequence_parallel") || !(scatters || s.shown.user_buffers)) return std::nullopt;
+  return Denial{"sequence_parallel",
+                "no",
+                s.shown.user_buffers ? "user buffers of TP" : "reduce-scatters and gathers of TP",
+                {{"sequence_parallel", int64_t{1}}},
+                {},
+                true};
+}
+
+Found runs_tp_overlap(const Sides& s) {
+  if (!s.off("tp_comm_overlap") || !s.shown.user_buffers) return std::nullopt;
+  return Denial{
+      "tp_comm_overlap", "no", "user buffers of TP", {{"tp_comm_overlap", int64_t{1}}}, {}, true};
+}
+
+Found runs_distributed_optimizer(const Sides& s) {
+  const KindTraffic& dp = s.shown.dp;
+  const bool shards =
+      !dp.unclear && dp.reduce_scatters >= 1 && dp.gathers >= 1 && dp.all_reduces == 0;
+  if (!s.off("use_distributed_optimizer") || !shards || s.on("megatron_fsdp")) return std::nullopt;
+  return Denial{"use_distributed_optimizer",
+                "no",
+                "reduce-scatters and gathers of DP",
+                {{"use_distributed_optimizer", int64_t{1}}},
+                {},
+                true};
+}
+
+Found runs_grad_reduce(const Sides& s) {
+  const KindTraffic& dp = s.shown.dp;
+  if (!s.off("overlap_grad_reduce") || dp.all_reduces + dp.reduce_scatters < 2 ||
+      s.on("megatron_fsdp") || !well_hidden(s.shown, dp, dp.reduce_ns, dp.reduce_hidden_ns))
+    return std::nullopt;
+  return Denial{"overlap_grad_reduce",
+                "no",
+                "reductions under compute",
+                {{"overlap_grad_reduce", int64_t{1}}},
+                {},
+                true};
+}
+
+Found runs_param_gather(const Sides& s) {
+  const KindTraffic& dp = s.shown.dp;
+  if (!s.off("overlap_param_gather") || dp.gathers < 2 || s.on("megatron_fsdp") ||
+      !well_hidden(s.shown, dp, dp.gather_ns, dp.gather_hidden_ns))
+    return std::nullopt;
+  return Denial{"overlap_param_gather",
+                "no",
+                "gathers of DP under compute",
+                {{"overlap_param_gather", int64_t{1}}},
+                {},
+                true};
+}
+
+// The forward pass of one micro-batch beside the backward of another is no recompute.
+Found runs_recompute(const Sides& s) {
+  if (s.text("recompute_granularity") != "none" || !s.shown.recompute ||
+      s.on("overlap_moe_expert_parallel_comm"))
+    return std::nullopt;
+  return Denial{"recompute_granularity",   "none", "forward kernels in the backward pass", {},
+                {"recompute_granularity"}, true};
+}
+
+Found runs_graphs(const Sides& s) {
+  if (s.text("cuda_graph_impl") != "none" || Sides::word(s.seen, "cuda_graphs") != "1")
+    return std::nullopt;
+  return Denial{"cuda_graph_impl",
+                "none",
+                "graph launches",
+                {},
+                {"cuda_graph_impl", "cuda_graph_modules"},
+                true};
+}
+
 // The table: one row a setting.
-constexpr Found (*kTable[])(const Sides&) = {
-    recompute,     sequence_parallel, tp_overlap,      distributed_optimizer,
-    param_gather,  grad_reduce,       gradient_type,   loader_workers,
-    fully_sharded, replicated,        context_exchange};
+constexpr Found (*kTable[])(const Sides&) = {gemm_types,
+                                             recompute,
+                                             sequence_parallel,
+                                             tp_overlap,
+                                             distributed_optimizer,
+                                             param_gather,
+                                             grad_reduce,
+                                             gradient_type,
+                                             loader_workers,
+                                             fully_sharded,
+                                             replicated,
+                                             context_exchange,
+                                             runs_recompute,
+                                             runs_sequence_parallel,
+                                             runs_tp_overlap,
+                                             runs_distributed_optimizer,
+                                             runs_grad_reduce,
+                                             runs_param_gather,
+                                             runs_graphs};
 
 }  // namespace
 

@@ -25,24 +25,6 @@ bool is_size(std::string_view key) {
   return std::find(std::begin(kSizes), std::end(kSizes), key) != std::end(kSizes);
 }
 
-bool narrow(const std::string& precision) {
-  return precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";
-}
-
-// Kernel names tell FP8 apart from BF16, not its scaling; a run in FP8 keeps some BF16 GEMMs, and
-// one in BF16 some in FP32. TF32 is how FP32 is multiplied.
-bool precision_agrees(const std::string& asked, const std::string& seen) {
-  if (asked == seen || seen == "mixed") return true;
-  return (narrow(asked) && narrow(seen)) || (asked == "fp32" && seen == "tf32");
-}
-
-// GEMMs of several types agree with what is asked where one of them does.
-bool any_agrees(const std::string& asked, const std::set<std::string>& precisions) {
-  return precisions.empty() ||
-         std::any_of(precisions.begin(), precisions.end(),
-                     [&](const std::string& p) { return precision_agrees(asked, p); });
-}
-
 class Merger {
  public:
   Merger(const FactRowValues& asked, const FactRowValues& seen,
@@ -65,7 +47,8 @@ class Merger {
       if (key == "precision" || key == "cuda_graphs" || key.rfind("moe_", 0) == 0) continue;
       take(key, value);
     }
-    take_precision();
+    if (const auto it = seen_.find("precision"); word(asked_, "precision").empty())
+      if (it != seen_.end()) out_.row["precision"] = it->second;
     take_graphs();
     take_dispatcher();
     if (out_.other_run)
@@ -105,29 +88,21 @@ class Merger {
                          c.recorded);
     return out;
   }
-  void take_precision() {
-    const std::string asked = word(asked_, "precision"), seen = word(seen_, "precision");
-    if (!asked.empty() && !shown_.gemm_types_told) return;
-    if (seen.empty() ||
-        (!asked.empty() && precision_agrees(asked, seen) && any_agrees(asked, shown_.precisions)))
-      return;
-    out_.row["precision"] = seen;
-    if (asked.empty()) return;
-    // A file that names no type says FP32, and may be half of a command.
-    const bool by_default =
-        defaults_.count("bf16") != 0 && defaults_.count("fp16") != 0 && asked == "fp32";
-    if (!by_default) out_.row["precision_asked"] = asked;
-    contradict("precision", by_default ? asked + " (its default)" : asked,
-               seen == "mixed" ? fmt::format("{}", fmt::join(shown_.precisions, " and ")) : seen);
+  // A file that names no type says FP32, and may be half of a command.
+  bool types_by_default() const {
+    return defaults_.count("bf16") != 0 && defaults_.count("fp16") != 0 &&
+           word(asked_, "precision") == "fp32";
   }
   void take_denials() {
     std::string keys;
     for (const Denial& d : denials(asked_, seen_, shown_)) {
-      const bool by_default = defaults_.count(d.key) != 0;
+      const bool types = d.key == "precision" && types_by_default();
+      const bool by_default = types || defaults_.count(d.key) != 0;
       contradict(d.key, d.configured + (by_default ? " (its default)" : ""), d.recorded);
-      out_.contradictions.back().told_by_rule = true;
-      keys += " " + d.key;
+      out_.contradictions.back().told_by_rule = !types;
+      if (!types) keys += " " + d.key + (d.runs ? "_on" : "");
       for (const auto& [key, value] : d.take) {
+        if (types && key == "precision_asked") continue;
         out_.row[key] = value;
         out_.not_in_use.insert(key);
       }
@@ -143,9 +118,9 @@ class Merger {
     if (it == seen_.end()) return;
     out_.row["cuda_graphs"] = it->second;
     const std::string asked = word(asked_, "cuda_graphs"), seen = shown(it->second);
-    if (asked.empty() || asked == seen) return;
-    if (asked == "1") out_.row["graphs_asked"] = int64_t{1};
-    contradict("CUDA graphs", asked == "1" ? "yes" : "none", seen == "1" ? "yes" : "none");
+    if (asked != "1" || seen == "1") return;
+    out_.row["graphs_asked"] = int64_t{1};
+    contradict("CUDA graphs", "yes", "none");
   }
   void take_dispatcher() {
     const std::string type = word(asked_, "moe_token_dispatcher_type");

@@ -84,6 +84,15 @@ bool no_recompute(const RunAnalysis& run) {
   return would_show;
 }
 
+// Bounds by counting are not asked: recompute_ns has flags alone.
+bool recompute_everywhere(const RunAnalysis& run, double step_ns) {
+  constexpr double kMatters = 0.05;
+  for (const RankAnalysis& rank : run.ranks)
+    for (const DeviceAnalysis& device : rank.devices)
+      if (static_cast<double>(device.memory.recompute_ns) < kMatters * step_ns) return false;
+  return step_ns > 0;
+}
+
 bool complete(const RunAnalysis& run, const RunEvidence& evidence) {
   if (evidence.steady_steps < 1 || run.means.counted < 1 || lost_records(run.ranks)) return false;
   return std::none_of(run.ranks.begin(), run.ranks.end(), [](const RankAnalysis& rank) {
@@ -117,12 +126,17 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
   out.whole = complete(run, evidence);
   out.step_ns = static_cast<double>(run.means.step_ns());
   out.no_recompute = out.whole && no_recompute(run);
+  out.recompute = recompute_everywhere(run, out.step_ns);
   look_for_program(run, out);
   for (const RankAnalysis& rank : run.ranks) {
     out.gemm_types_told = out.gemm_types_told && !says(rank, "gemm_types_seldom_told");
+    out.user_buffers = out.user_buffers || says(rank, "user_buffers_seen");
+    out.experts =
+        out.experts || rank.config.collectives_on_ep || rank.config.deepep || rank.config.hybridep;
     out.precisions.insert(rank.config.precisions.begin(), rank.config.precisions.end());
     for (const Communicator& c : rank.communicators) {
       KindTraffic* traffic = of_kind(out, c.kind);
+      out.experts = out.experts || c.kind == CommKind::ep;
       if (traffic != nullptr && (c.guessed || !c.named)) traffic->unclear = true;
     }
     for (const DeviceAnalysis& device : rank.devices) {

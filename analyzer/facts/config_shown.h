@@ -28,6 +28,9 @@ struct ConfigShown {
   double step_ns = 0;
   KindTraffic tp, dp, cp;
   bool no_recompute = false;         // looked for where it would show, and not there
+  bool recompute = false;            // every rank has it, by ranges, for a share of the step
+  bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
+  bool experts = false;              // collectives or groups of expert parallelism
   std::set<std::string> precisions;  // of the GEMMs
   bool gemm_types_told = true;       // by the names of most of them
   // Of all ranks by names that nothing else has; sign: what shows that it is no program of

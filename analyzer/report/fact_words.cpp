@@ -165,6 +165,7 @@ constexpr Words kWords[] = {
     {"moe_flex_dispatcher_backend", "its backend"},
     {"dispatcher_asked", "dispatcher asked for"},
     {"precision_asked", "precision asked for"},
+    {"CASE WHEN cfg.precision_asked IS NOT NULL THEN cfg.precision END", "precision recorded"},
     {"contradicted", "configured against recorded:"},
     {"denied", ""},
     {"sizes_contradicted", ""},

@@ -139,6 +139,13 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertFalse([n for n in report["notes"] if n["code"] == "config_contradicted"])
         self.assertTrue(any("--use-distributed-optimizer" in a["set"] for f in fired[1:] for a in f["actions"]))
         self.assertNotIn("configuration/no_loader_workers", rules(report))
+        # The type of the GEMMs is one of them, and what is off in the file and on is another.
+        for sample, config, told in (("healthy", {"mixed_precision": "float32"}, ["precision"]), ("recompute", {"recompute_granularity": "none"}, ["recompute_granularity"]),
+                                     ("recompute", {"recompute_granularity": "full"}, []), ("healthy", {"recompute_granularity": "none", "cuda_graph_impl": "none"}, [])):
+            other = self.analyze(sample, dict(config, framework="pytorch"))
+            denied = [f for f in other["findings"] if f["rule"] == "configuration/not_in_effect" and f["status"] == "fires"]
+            self.assertEqual([a["set"] for f in denied for a in f["actions"][:-1]], told)
+            self.assertFalse([n for n in other["notes"] if n["code"] == "config_contradicted"])
         platform = self.analyze("healthy", {"platform": "a100"})
         self.assertTrue(any("platform: the configuration says a100, the recording shows NVIDIA H100" in n["text"] for n in platform["notes"]))
 
@@ -169,7 +176,7 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertEqual(told["evidence"], {"cfg.contradicted": "ETP x EP x PP 8 against 4 GPUs, ep 8 against 4, gpus 8 against 4"})
         # Nothing fires from another run's settings, and none of them is shown as this run's.
         silent = self.analyze("exposed_all_to_all", dict(shape, ep=8, fp8_format="hybrid", cuda_graph_impl="transformer_engine", moe_router_dtype="bf16"))
-        self.assertEqual(set(rules(silent)) & {"configuration/precision_not_running", "configuration/graphs_not_running", "configuration/router_precision"}, set())
+        self.assertEqual(set(rules(silent)) & {"configuration/not_in_effect", "configuration/graphs_not_running", "configuration/router_precision"}, set())
         self.assertNotIn("num_layers", silent["run"]["config"])
         # Another number of GPUs alone: the settings may be this run's, its rate is not known.
         scaled = self.analyze("exposed_all_to_all", dict(shape, ep=4, gpus=64, global_batch=64))

@@ -38,7 +38,7 @@ WORDS = {
 OTHER = {"compute_host/attention_backend", "compute_host/unfused_attention", "compute_host/compute_bound", "compute_host/exposed_copies", "compute_host/gemm_shapes",
          "compute_host/host_work", "compute_host/remove_syncs", "compute_host/straggler_gpu", "compute_host/windows_driver_model", "configuration/experts_need_sequence_parallel",
          "configuration/moe_recompute_and_offload", "configuration/moe_recompute_blocks_ep_overlap", "configuration/moe_recompute_blocks_router_graph",
-         "configuration/another_run", "configuration/precision_not_running", "configuration/computes_in_fp32", "compute_host/gemm_16_bits",
+         "configuration/another_run", "configuration/computes_in_fp32", "compute_host/gemm_16_bits",
          "configuration/precision_not_on_gpu"}
 faults = []
 

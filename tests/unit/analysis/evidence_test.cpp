@@ -153,6 +153,25 @@ TEST_CASE("configuration: dispatcher and precision as the kernels show them") {
   CHECK_FALSE(seen.deepep);
   CHECK(seen.precisions == std::vector<std::string>{"bf16", "fp32"});
 
+  const auto types_of = [&](const char* gemm) {
+    Maker g;
+    g.op(0, 100, 200, gemm);
+    const Trace t = g.b.seal();
+    return config_seen(t, label_ops(t, classes()), classes()).precisions;
+  };
+  // Convolutions of cuDNN: the s is that of sgemm, and a type in the name comes before it.
+  for (const char* name :
+       {"void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int)",
+        "void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7>(int)",
+        "void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(int)",
+        "volta_scudnn_128x64_relu_interior_nn_v1"}) {
+    INFO(name);
+    CHECK(types_of(name) == std::vector<std::string>{"fp32"});
+  }
+  CHECK(types_of("volta_fp16_scudnn_fp16_128x64_relu_interior_nn_v1") ==
+        std::vector<std::string>{"fp16"});
+  CHECK(types_of("void cudnn::detail::dgrad_engine<__half, 512, 6, 5>(int)").empty());
+
   const auto seldom_told = [&](TimeNs untold_ns) {
     Maker o;
     o.op(0, 100, 200, "ampere_sgemm_128x64_nn");
@@ -246,6 +265,10 @@ TEST_CASE("configuration: what names of ranges and the types of reductions show"
   m.range(0, 50, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
   CHECK(seen(m) ==
         Told{{"optimizer_seen", "sgd"}, {"ddp_seen", "1"}, {"loader_workers_seen", "0"}});
+  Maker u;
+  u.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
+  u.op(300, 400, 500, "kuserbuffers_pushsend(int, int)");
+  CHECK(seen(u) == Told{{"user_buffers_seen", "1"}});
   Maker n;
   n.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
   n.range(0, 50, "Optimizer.step#FusedAdam.step");

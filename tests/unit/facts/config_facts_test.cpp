@@ -214,7 +214,7 @@ TEST_CASE("merge: the recording wins and contradictions are told") {
   // Of another run's file nothing is taken.
   seen["tp"] = int64_t{2};
   const ConfigMerge other = merge_config(asked, seen);
-  CHECK(other.contradictions.size() == 4);
+  CHECK(other.contradictions.size() == 3);
   CHECK(other.contradictions[0].sentence() ==
         "tp: the configuration says 4, the recording shows 2");
   CHECK(other.other_run);
@@ -286,9 +286,12 @@ TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contrad
   CHECK(same.contradictions.empty());
   CHECK(word(same.row, "contradicted") == "-");
   CHECK(word(same.row, "moe_flex_dispatcher_backend") == "deepep");
-  CHECK(
-      merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).contradictions.size() ==
-      1);
+  const ConfigMerge graphs =
+      merged({{"cuda_graphs", int64_t{0}}, {"cuda_graph_impl", std::string("none")}},
+             {{"cuda_graphs", int64_t{1}}});
+  CHECK(word(graphs.row, "denied") == " cuda_graph_impl_on ");
+  CHECK(word(graphs.row, "cuda_graphs") == "1");
+  CHECK(word(graphs.row, "cuda_graph_impl") == "-");
   // A setting that did not take effect does not make it another run.
   CHECK_FALSE(merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).other_run);
   CHECK(merge_config({{"ep", int64_t{1}}}, {{"ep", int64_t{4}}}).other_run);
