@@ -181,6 +181,89 @@ bool same_value(const EvidenceValue& got, const FactValue& want) {
   return got.value == "unknown" && !got.number;
 }
 
+// A gain is a part of the step: 0 <= lo <= hi <= 1. Asked as it is written, before evaluate()
+// forces it into those bounds; `when`: only rows for which all of these hold.
+std::optional<Error> gain_problem(const RuleSandbox& sandbox, const Rule& rule,
+                                  const std::vector<Clause>& when, const std::string& at) {
+  constexpr double kRounding = 1e-9;
+  std::vector<std::string> expressions = {rule.gain->lo_share, rule.gain->hi_share};
+  for (const Clause& c : when) expressions.push_back(c.sql);
+  auto query = sandbox.prepare(select_sql(expressions, rule.from));
+  if (!query) return Error{fmt::format("{}: {}", at, query.error().message)};
+  const Statement& row = query->statement;
+  while (query->statement.step()) {
+    bool asked = !row.is_null(0) && !row.is_null(1);
+    for (int i = 2; asked && i < static_cast<int>(expressions.size()); ++i)
+      asked = !row.is_null(i) && row.real(i) != 0;
+    const double lo = row.real(0), hi = row.real(1);
+    if (!asked || (lo >= -kRounding && lo <= hi + kRounding && hi <= 1 + kRounding)) continue;
+    return Error{
+        fmt::format("{}: /gain: expected 0 <= lo_share <= hi_share <= 1 (shares of the "
+                    "step), found {:.6g} and {:.6g}",
+                    at, lo, hi)};
+  }
+  return std::nullopt;
+}
+
+bool is_share(const std::string& column) {
+  static constexpr std::string_view kShares[] = {"share", "share_lo", "share_hi", "price_lo",
+                                                 "price_hi"};
+  constexpr std::string_view kEnd = "_share";
+  return std::find(std::begin(kShares), std::end(kShares), column) != std::end(kShares) ||
+         (column.size() > kEnd.size() &&
+          column.compare(column.size() - kEnd.size(), kEnd.size(), kEnd) == 0);
+}
+
+// "exposed_share - wait_share": the second is a part of the first, and may be none of it.
+bool is_taken_off(const Rule& rule, const TableColumn& column) {
+  for (const TableRef& t : rule.from) {
+    const std::string term = fmt::format("- {}.{}", t.alias, column.column);
+    if (t.table == column.table && (rule.gain->lo_share.find(term) != std::string::npos ||
+                                    rule.gain->hi_share.find(term) != std::string::npos))
+      return true;
+  }
+  return false;
+}
+
+// The facts of a case with every share that the gain reads at one value, what is taken off at 0.
+Result<FactDb> with_shares(const Rule& rule, const RuleCase& rule_case,
+                           const std::vector<TableColumn>& reads, double value) {
+  auto facts = case_facts(rule_case);
+  for (const TableColumn& read : reads) {
+    if (!facts) break;
+    if (!is_share(read.column)) continue;
+    auto update =
+        facts->db().prepare(fmt::format("UPDATE {} SET {} = ?1", read.table, read.column));
+    if (!update) return update.error();
+    update->bind(1, is_taken_off(rule, read) ? 0 : value);
+    update->step();
+  }
+  return facts;
+}
+
+// As the case has it, and with small and large shares: most cases leave them at 0, where every
+// formula looks right.
+std::optional<Error> gain_problems(const RuleSandbox& sandbox, const Rule& rule,
+                                   const RuleCase& rule_case, const std::string& at) {
+  if (!rule.gain) return std::nullopt;
+  if (auto problem = gain_problem(sandbox, rule, rule.when, at)) return problem;
+  if (rule_case.expect != FindingStatus::fires) return std::nullopt;
+  std::vector<TableColumn> reads;
+  {
+    auto gain = sandbox.prepare(select_sql({rule.gain->lo_share, rule.gain->hi_share}, rule.from));
+    if (!gain) return gain.error();
+    reads = gain->reads;
+  }
+  for (const double share : {0.01, 0.5}) {
+    const auto facts = with_shares(rule, rule_case, reads, share);
+    if (!facts) return facts.error();
+    const RuleSandbox varied(*facts);
+    const std::string place = fmt::format("{} with its shares at {}", at, share);
+    if (auto problem = gain_problem(varied, rule, {}, place)) return problem;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name_of(FindingStatus s) {
@@ -234,6 +317,7 @@ std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const s
   const auto finding = evaluate(sandbox, rule);
   if (!finding) return {{fmt::format("{}: {}", at, finding.error().message)}};
   std::vector<Error> problems;
+  if (auto gain = gain_problems(sandbox, rule, rule_case, at)) problems.push_back(*gain);
   if (finding->status != rule_case.expect)
     problems.push_back({fmt::format("{}: expected {}, found {}", at, name_of(rule_case.expect),
                                     name_of(finding->status))});
@@ -270,6 +354,12 @@ Result<std::vector<Error>> check_rule_folder(const std::string& folder) {
   const auto read = read_rule_folder(folder);
   if (!read) return read.error();
   std::vector<Error> problems = read->problems;
+  for (const std::string& stray : read->stray) {
+    problems.push_back(
+        {fmt::format("{}/{}: expected rules in <family>/<name>.json, found a file "
+                     "beside the families, which is not read; move it into one",
+                     folder, stray)});
+  }
   for (const Rule& rule : read->set.rules) {
     const std::string path = fmt::format("{}/{}.cases.json", folder, rule.id);
     const auto text = read_small_file(path, kCaseFileLimit);

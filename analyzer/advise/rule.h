@@ -87,6 +87,7 @@ std::vector<Error> read_rule(std::string_view json_text, const std::string& plac
 struct RuleFolder {
   RuleSet set;
   std::vector<Error> problems;
+  std::vector<std::string> stray;  // JSON files beside the families that are no tables of ours
 };
 Result<RuleFolder> read_rule_folder(const std::string& folder);
 

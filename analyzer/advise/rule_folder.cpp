@@ -69,6 +69,36 @@ void collect(const std::string& folder, const std::string& family, std::vector<R
   }
 }
 
+// Tables of ours that stand beside the families of the catalogue.
+bool is_table(const std::string& name) {
+  static constexpr std::string_view kTables[] = {"configurations.json", "frameworks.json",
+                                                 "kernel_classes.json", "platforms.json"};
+  return std::find(std::begin(kTables), std::end(kTables), name) != std::end(kTables);
+}
+
+// "a.json, b.json and 3 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 3;
+  std::string out;
+  for (size_t i = 0; i < names.size() && i < kNamed; ++i)
+    out += (i > 0 ? ", " : "") + shorten(printable(names[i]), 60);
+  if (names.size() > kNamed) out += fmt::format(" and {} more", names.size() - kNamed);
+  return out;
+}
+
+Error no_rules(const std::string& folder, const std::vector<std::string>& stray) {
+  if (stray.empty()) {
+    return Error{
+        fmt::format("{}: expected rules in <family>/<name>.json, found none; name the "
+                    "folder that holds the families",
+                    printable(folder))};
+  }
+  return Error{fmt::format(
+      "{}: expected rules in <family>/<name>.json, found {} beside the families; move rules into "
+      "a folder of their family, or name the folder that holds the families",
+      printable(folder), some_of(stray))};
+}
+
 void check_cycles(const RuleSet& set, std::vector<Error>& problems) {
   std::map<std::string, int> state;  // 1 on the way, 2 done
   const auto visit = [&](const auto& self, const Rule& rule) -> void {
@@ -107,14 +137,12 @@ Result<RuleFolder> read_rule_folder(const std::string& folder) {
   std::vector<RulePath> paths;
   for (const std::string& family : *families) {
     std::error_code ec;
-    if (fs::is_directory(folder + "/" + family, ec)) collect(folder, family, paths, out.problems);
+    if (fs::is_directory(folder + "/" + family, ec))
+      collect(folder, family, paths, out.problems);
+    else if (ends_with(family, ".json") && !is_table(family))
+      out.stray.push_back(family);
   }
-  if (paths.empty() && out.problems.empty()) {
-    return Error{
-        fmt::format("{}: expected rules in <family>/<name>.json, found none; name the "
-                    "folder that holds the families",
-                    printable(folder))};
-  }
+  if (paths.empty() && out.problems.empty()) return no_rules(folder, out.stray);
   if (paths.size() > kEntryLimit)
     return Error{fmt::format("{}: expected at most {} rules, found {}", printable(folder),
                              kEntryLimit, paths.size())};

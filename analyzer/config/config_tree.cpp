@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "config/broken_text.h"
 #include "config/readers.h"
 
 namespace ws {
@@ -138,7 +139,7 @@ Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
       return Error{
           fmt::format("{}: line 1: expected keys with values (YAML or JSON), found {}; see "
                       "schemas/run_config.schema.json for the keys",
-                      source, root.IsSequence() ? "a list" : "something else")};
+                      source, root.IsSequence() ? "a list" : "a single value")};
     }
     // Twice: the form is known only after the first look.
     ConfigBuilder look(source, "", Twice::first_wins);
@@ -150,8 +151,8 @@ Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
     if (reader.sections().bridge) out.default_framework("megatron_bridge");
     return out.finish();
   } catch (const YAML::Exception& e) {
-    return Error{fmt::format("{}: line {}: expected YAML or JSON, found {}; correct the file",
-                             source, e.mark.line + 1, shorten(one_line(to_utf8(e.msg)), 120))};
+    const auto from_one = [](int v) { return v < 0 ? size_t{1} : static_cast<size_t>(v) + 1; };
+    return broken_tree(text, source, from_one(e.mark.line), from_one(e.mark.column), e.msg);
   }
 }
 

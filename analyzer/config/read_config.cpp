@@ -10,6 +10,7 @@
 
 #include "base/file_error.h"
 #include "base/text.h"
+#include "config/broken_text.h"
 #include "config/readers.h"
 
 namespace ws {
@@ -224,6 +225,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
                     "arguments",
                     source, kFileLimit)};
   }
+  if (auto nothing = nothing_in(text, source)) return *nothing;
   if (has_argument_dump(text)) {
     ConfigBuilder out(source, "Megatron-LM argument dump", Twice::first_wins);
     read_argument_dump(text, out);
@@ -255,7 +257,11 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     out.default_framework("megatron_bridge");
     return out.finish();
   }
-  if (first != '{' && has_toml(text)) {
+  const bool toml = meant_as_toml(text, source);
+  if (toml) {
+    if (auto broken = broken_toml(text, source)) return *broken;
+  }
+  if (toml || (first != '{' && has_toml(text))) {
     ConfigBuilder out(source, std::string(kTorchtitanFormat), Twice::last_wins);
     read_settings(text, out);
     out.default_framework("pytorch");

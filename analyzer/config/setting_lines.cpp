@@ -23,7 +23,7 @@ bool is_dotted_name(std::string_view s) {
 }
 
 std::string_view section_of(std::string_view line) {
-  line = trimmed(line);
+  line = trimmed(line.substr(0, line.find('#')));
   if (line.size() < 3 || line.front() != '[' || line.back() != ']') return {};
   const std::string_view name = line.substr(1, line.size() - 2);
   return is_dotted_name(name) ? name : std::string_view{};

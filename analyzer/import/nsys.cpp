@@ -267,6 +267,12 @@ Error foreign_database(const std::string& path) {
         "`wallsight report {}`",
         path, path)};
   }
+  if (file->has_table("rocpd_op") || file->has_table("rocpd_api")) {
+    return Error{fmt::format(
+        "{}: expected an Nsight Systems export, found a trace of AMD's rocpd (rocmProfileData), "
+        "which can not be read; record with torch.profiler, which works on ROCm",
+        path)};
+  }
   constexpr Known kKnown[] = {
       {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "an nvprof database"},
       {"StringTable", "an nvprof database"},
@@ -284,7 +290,7 @@ Error foreign_database(const std::string& path) {
     }
   }
   return Error{fmt::format(
-      "{}: expected an Nsight Systems export, found another SQLite database (no StringIds table); "
+      "{}: expected an Nsight Systems export, found an SQLite database of something else; "
       "give the file that nsys export --type=sqlite wrote",
       path)};
 }

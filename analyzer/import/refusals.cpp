@@ -14,6 +14,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr std::string_view kWithTorch =
+    "record the run with torch.profiler (export_chrome_trace) or nsys profile";
+constexpr std::string_view kOfNsysJax =
+    "of nsys-jax give the .nsys-rep, or its nsys export --type=sqlite; tables can not be read";
+
 struct Known {
   std::string_view magic;
   std::string_view found, advice;
@@ -29,7 +34,37 @@ constexpr Known kKnown[] = {
     {"BZh"sv, "bzip2 data", "unpack it with bzip2 -d"},
     {"WSP\xa7"sv, "a partial of analyzed ranks", "give it to wallsight merge"},
     {"<"sv, "an HTML or XML page", "download the file itself"},
+    {"PAR1"sv, "a Parquet table", kOfNsysJax},
+    {"ARROW1"sv, "an Arrow table", kOfNsysJax},
+    {"\x89HDF"sv, "an HDF5 file", kWithTorch},
+    {"NVR\0"sv, "a report of Nsight Compute: single kernels, no timeline", kWithTorch},
+    {"\x93NUMPY"sv, "a NumPy array", kWithTorch},
+    {"\x7f"
+     "ELF"sv,
+     "a program or library", kWithTorch},
+    {"\x89PNG"sv, "a picture", "give the recording that it was made of"},
+    {"%PDF"sv, "a PDF document", "give the recording that it was made of"},
+    {"7z\xbc\xaf"sv, "a 7z archive", "unpack it and analyze the files inside"},
 };
+
+bool holds(std::string_view bytes, std::string_view part) {
+  return bytes.find(part) != std::string_view::npos;
+}
+
+bool is_pickle(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+// XSpace of XLA: field 1 of a message, planes with names as below.
+bool is_xplane(std::string_view bytes) {
+  return !bytes.empty() && bytes[0] == '\n' &&
+         (holds(bytes, "/host:metadata") || holds(bytes, "/host:CPU") ||
+          holds(bytes, "/device:GPU:") || holds(bytes, "/device:TPU:"));
+}
+
+bool is_tar(std::string_view bytes) {
+  return bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
+}
 
 bool starts_with(std::string_view s, std::string_view prefix) {
   return s.substr(0, prefix.size()) == prefix;
@@ -56,6 +91,26 @@ bool is_cut_json(std::string_view bytes) {
 
 }  // namespace
 
+Recognised recognise(const FileHead& head) {
+  const std::string_view bytes = head.bytes;
+  for (const Known& k : kKnown)
+    if (bytes.substr(0, k.magic.size()) == k.magic) return {k.found, k.advice};
+  if (is_pickle(bytes)) {
+    if (holds(bytes, "segments") && (holds(bytes, "total_size") || holds(bytes, "device_traces")))
+      return {
+          "a memory snapshot of PyTorch (a pickle): allocations, no kernels; it is for "
+          "pytorch.org/memory_viz",
+          kWithTorch};
+    return {"a Python pickle", kWithTorch};
+  }
+  if (is_xplane(bytes)) {
+    return {"an XPlane file of the JAX or TensorFlow profiler, which can not be read",
+            "record the program with nsys profile, or with wallsight record"};
+  }
+  if (is_tar(bytes)) return {"a tar archive", "unpack it and analyze the files inside"};
+  return {};
+}
+
 bool is_damaged(const FileHead& head) {
   return begins_with_zeros(head.bytes) || is_cut_json(head.bytes);
 }
@@ -63,11 +118,9 @@ bool is_damaged(const FileHead& head) {
 Error refusal(const std::string& path, const FileHead& head) {
   const std::string_view bytes = head.bytes;
   if (starts_with(bytes, kSqliteMagic)) return foreign_database(path);
-  for (const Known& k : kKnown) {
-    if (starts_with(bytes, k.magic)) {
-      return Error{fmt::format("{}: expected a trace, found {}; {}", path, k.found, k.advice)};
-    }
-  }
+  if (const Recognised known = recognise(head); !known.found.empty())
+    return Error{
+        fmt::format("{}: expected a trace, found {}; {}", path, known.found, known.advice)};
   if (begins_with_zeros(bytes)) {
     return Error{fmt::format(
         "{}: expected a trace, found a header of zeros: the export did not finish; run nsys export "
@@ -86,10 +139,22 @@ Error refusal(const std::string& path, const FileHead& head) {
         "torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote",
         path)};
   }
+  if (first_sign(bytes) == '"') {
+    return Error{fmt::format(
+        "{}: expected a PyTorch trace, found JSON that is a single text; give the file that "
+        "torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote",
+        path)};
+  }
+  if (is_nsys_report_name(path)) {
+    return Error{fmt::format(
+        "{}: expected an Nsight Systems report, found a file that does not begin as one; if nsys "
+        "reads it, run {}",
+        path, nsys_export_command(path))};
+  }
   return Error{fmt::format(
       "{}: expected a PyTorch trace or an Nsight Systems SQLite export, found neither (it does not "
-      "begin as SQLite or JSON); if it is an Nsight Systems report, run {}",
-      path, nsys_export_command(path))};
+      "begin as SQLite or JSON); record with torch.profiler (export_chrome_trace) or nsys profile",
+      path)};
 }
 
 }  // namespace ws

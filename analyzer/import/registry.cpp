@@ -96,6 +96,33 @@ std::string some_names(const std::vector<std::string>& names) {
   return out;
 }
 
+// What a folder without traces holds instead, as far as first bytes tell: the kind of its first
+// files, or of those in the folders below. Few files are looked at.
+struct Instead {
+  Recognised kind;
+  std::string name;
+};
+std::optional<Instead> held_instead(const std::string& folder) {
+  constexpr size_t kMostFiles = 50;
+  std::error_code failed;
+  std::vector<fs::path> files;
+  fs::recursive_directory_iterator it(folder, failed);
+  for (size_t seen = 0; !failed && it != fs::recursive_directory_iterator() && seen < 1000;
+       it.increment(failed), ++seen) {
+    std::error_code unknown;
+    if (it.depth() >= 1) it.disable_recursion_pending();
+    if (it->is_regular_file(unknown)) files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  for (size_t i = 0; i < files.size() && i < kMostFiles; ++i) {
+    const Result<FileHead> head = read_head(files[i].string());
+    if (!head) continue;
+    if (const Recognised kind = recognise(*head); !kind.found.empty())
+      return Instead{kind, files[i].lexically_relative(folder).string()};
+  }
+  return std::nullopt;
+}
+
 Result<void> add_folder(const std::string& folder, std::vector<std::string>& out, Notes& notes) {
   std::error_code failed;
   std::vector<std::string> names;
@@ -130,6 +157,10 @@ Result<void> add_folder(const std::string& folder, std::vector<std::string>& out
     notes.add(NoteCode::folders_not_read, {}, static_cast<int64_t>(below.size()),
               some_names(below));
   if (out.size() == before) {
+    if (const auto instead = held_instead(folder)) {
+      return Error{fmt::format("{}: expected traces in the folder, found none; {} is {}; {}",
+                               folder, instead->name, instead->kind.found, instead->kind.advice)};
+    }
     return Error{fmt::format(
         "{}: expected traces in the folder, found none among {} files; give a folder of Nsight "
         "Systems SQLite exports, PyTorch traces or recordings",

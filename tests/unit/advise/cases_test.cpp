@@ -74,6 +74,35 @@ TEST_CASE("a case that is not met is told with its name") {
   CHECK(run_case(rule, (*cases)[2], "x").size() == 2);
 }
 
+TEST_CASE("a gain is a part of the step, in every case and with other shares") {
+  const auto problems = [](const std::string& lo, const std::string& hi) {
+    nlohmann::json o = test::plain_rule();
+    o["gain"] = {{"lo_share", lo}, {"hi_share", hi}, {"basis", "ceiling"}};
+    const Rule rule = test::good_rule(o);
+    const auto cases = read_cases(R"([{"name": "n", "expect": "fires", "facts": {"fact_run":
+        {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}}}])",
+                                  "x.cases.json");
+    REQUIRE(cases);
+    std::string out;
+    for (const Error& e : run_case(rule, cases->front(), "x.cases.json")) out += e.message;
+    return out;
+  };
+  CHECK(problems("0.5 * mem.alloc_share", "mem.alloc_share").empty());
+  CHECK(problems("0", "1").empty());
+  CHECK(problems("5", "mem.alloc_share")
+            .find("x.cases.json: case `n`: /gain: expected 0 <= lo_share <= hi_share <= 1 (shares "
+                  "of the "
+                  "step), found 5 and 0") == 0);
+  // Right only while the share is 0, as it is in this case.
+  CHECK(problems("0", "mem.alloc_share * 1000").find("case `n` with its shares at 0.01: /gain: ") !=
+        std::string::npos);
+  CHECK(problems("mem.alloc_share", "0.5 * mem.alloc_share").find("found 0.01 and 0.005") !=
+        std::string::npos);
+  CHECK(problems("-1 * mem.alloc_share", "mem.alloc_share").find("found -0.01 and 0.01") !=
+        std::string::npos);
+  CHECK_FALSE(problems("0", "3 * mem.alloc_share").empty());
+}
+
 TEST_CASE("advise judges with every rule and orders the findings") {
   const FactDb facts = test::facts_of(
       R"({"fact_run": {"cause": "allocator"}, "fact_memory": {"headroom_share": 0.01}})");

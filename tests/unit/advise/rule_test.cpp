@@ -230,6 +230,19 @@ TEST_CASE("a folder without rules is refused with the form it needs") {
   const auto empty = read_rule_folder(folder.path.string());
   REQUIRE(!empty);
   CHECK(empty.error().message.find("<family>/<name>.json") != std::string::npos);
+  write_file(folder.path / "platforms.json", "{}");  // a table of ours
+  write_file(folder.path / "x.json", "{ broken");
+  const auto stray = read_rule_folder(folder.path.string());
+  REQUIRE(!stray);
+  CHECK(stray.error().message.find("found x.json beside the families; move rules into a folder") !=
+        std::string::npos);
+  write_file(folder.path / "memory" / "a.json", rule_with_id("memory/a").dump());
+  const auto problems = check_rule_folder(folder.path.string());
+  REQUIRE(problems);
+  REQUIRE(!problems->empty());
+  CHECK(problems->front().message.find("x.json: expected rules in <family>/<name>.json") !=
+        std::string::npos);
+  CHECK(load_rules({folder.path.string()}));  // for others it may stand there
   const auto absent = read_rule_folder((folder.path / "absent").string());
   REQUIRE(!absent);
   CHECK(absent.error().message.find("expected a folder with rules") != std::string::npos);

@@ -46,6 +46,59 @@ TEST_CASE("damage: anchors that multiply are counted, not expanded") {
   CHECK(boolean(*shared, "overlap_grad_reduce") == true);
 }
 
+TEST_CASE("damage: a broken file is told in the format it was meant in, with its place") {
+  const auto said = [](const std::string& text, const std::string& name) {
+    const auto config = read_config(text, name);
+    INFO(text);
+    REQUIRE_FALSE(config);
+    CHECK(one_line(config.error().message));
+    return config.error().message;
+  };
+  for (const char* nothing : {"", "\n", "  \n\t\n", "\xEF\xBB\xBF\n", "---\n"})
+    CHECK(said(nothing, "a.json") ==
+          "a.json: expected a run configuration, found an empty file; give the file that starts "
+          "the run");
+  CHECK(said("# to do\n", "a.yaml").find("found comments alone") != std::string::npos);
+  // TOML, by its name or its first lines.
+  const std::string good =
+      "[parallelism]  # sizes\ntensor_parallel_degree = 2\nlist = [1,\n 2]\n"
+      "text = \"\"\"a\n[not a section\n\"\"\"\n[[a.b]]\n";
+  const auto read = read_config(good, "a.toml");
+  REQUIRE(read);
+  CHECK(integer(*read, "tp") == 2);
+  CHECK(said("[model\nname = \"x\"\n", "a.toml") ==
+        "a.toml: line 1: expected a closed [section] (read as TOML), found '[model'; correct the "
+        "line");
+  CHECK(said("[model\nname = \"x\"\n", "a").find("line 1: expected a closed [section]") !=
+        std::string::npos);
+  CHECK(
+      said("[a]\nb = 1\nwhat is this\n", "a.toml")
+          .find("line 3: expected [section] or key = value (read as TOML), found 'what is this'") !=
+      std::string::npos);
+  CHECK(said("[a]\nb =\n", "a.toml").find("line 2: expected a value behind the =") !=
+        std::string::npos);
+  CHECK(said("[a]\nb = \"x\n", "a.toml").find("line 2: expected a text that is closed") !=
+        std::string::npos);
+  CHECK(said("[a]\nb = [1,\n2\n", "a.toml").find("line 2: expected the value to be closed") !=
+        std::string::npos);
+  CHECK(said("[a]\nb = 1]\n", "a.toml").find("brackets that were opened") != std::string::npos);
+  // JSON.
+  for (const char* text : {"{\"tp\": 2]", "{\"tp\": [2}", "{\"tp\": 2, [}"})
+    CHECK(said(text, "a.json").find("a.json: line 1, column ") == 0);
+  CHECK(said("{\n\"tp\": [1,", "a.json")
+            .find("line 2: expected JSON, found the end of the file inside it") !=
+        std::string::npos);
+  CHECK(said("\"a text\"", "a.json").find("found a single value") != std::string::npos);
+  // YAML.
+  CHECK(said("tp: 2\npp: *sizes\n", "a.yaml") ==
+        "a.yaml: line 2: expected every alias of the YAML to have its anchor before it, found "
+        "*sizes without &sizes; write &sizes before the value that it stands for, or the value "
+        "itself here");
+  CHECK(said("tp: 2\nlist: [1, 2\n", "a.yaml").find("expected YAML, found ") != std::string::npos);
+  CHECK(said("tp: 2\n\tpp: 3\n", "a.yaml").find("line 2: expected YAML, found 'pp: 3'") !=
+        std::string::npos);
+}
+
 TEST_CASE("damage: depth and size have bounds") {
   CHECK(refusal(std::string(100'000, '[')).find("open brackets") != std::string::npos);
   CHECK(refusal("tp: 1\nx: " + std::string(100'000, '{')).find("open brackets") !=

@@ -66,7 +66,14 @@ TEST_CASE("what is not a trace is refused with its reason") {
       {"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"sv, "AppleDouble"},
       {"PK\x03\x04zip", "zip archive"},
       {"<!DOCTYPE html>", "HTML"},
-      {"\x13\x37NSYS-REP-like", "nsys export --type=sqlite"},
+      {"\x13\x37NSYS-REP-like", "found neither"},
+      {"PAR1\x15\x04", "Parquet table; of nsys-jax give the .nsys-rep"},
+      {"NVR\0\x01"sv, "Nsight Compute"},
+      {"\x80\x04\x95\0}segments device total_size"sv, "a memory snapshot of PyTorch"},
+      {"\x80\x04\x95\0}anything"sv, "a Python pickle; record the run with torch.profiler"},
+      {"\n\xa1\xf0\x08\x12\x0e/host:metadata", "an XPlane file of the JAX"},
+      {" \"a text\"\n", "JSON that is a single text"},
+      {"[1, 2]", "JSON without trace events"},
       {"0 1 2 3", "found neither"},
   };
   for (const Row& row : rows) {
@@ -75,6 +82,12 @@ TEST_CASE("what is not a trace is refused with its reason") {
   }
   CHECK(refusal_of(folder.add("zeros.sqlite", std::string(8192, '\0')))
             .find("the export did not finish; run nsys export again") != std::string::npos);
+  // How to export is told where the file claims to be a report, and nowhere else.
+  CHECK(refusal_of(folder.add("x.nsys-rep", "NSYS")).find("run nsys export --type=sqlite") !=
+        std::string::npos);
+  for (const char* name : {"x.sqlite", "snapshot.pickle", "x.xplane.pb"})
+    CHECK(refusal_of(folder.add(name, "\x80\x04 anything")).find("nsys export") ==
+          std::string::npos);
   CHECK(refusal_of(folder.path).find("found a folder") != std::string::npos);
   CHECK(refusal_of(folder.path + "/absent").find("No such file") != std::string::npos);
   CHECK(refusal_of("/dev/null").find("device or pipe") != std::string::npos);
@@ -93,10 +106,12 @@ TEST_CASE("databases of other tools are named") {
     const char* table;
     std::string_view expected;
   };
-  const Row rows[] = {{"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "an nvprof database"},
-                      {"read_only_op_instances", "a DLProf database"},
-                      {"STR_TABLE", "a hipprof database"},
-                      {"books", "another SQLite database"}};
+  const Row rows[] = {
+      {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "an nvprof database"},
+      {"read_only_op_instances", "a DLProf database"},
+      {"STR_TABLE", "a hipprof database"},
+      {"rocpd_op", "a trace of AMD's rocpd (rocmProfileData), which can not be read"},
+      {"books", "an SQLite database of something else"}};
   const std::string path = temporary_path(".db");
   for (const Row& row : rows) {
     {
@@ -159,6 +174,16 @@ TEST_CASE("named files must be traces; a folder must hold one") {
   REQUIRE_FALSE(below.has_value());
   CHECK(below.error().message.find("only in folders below it: run2, run10; give the one") !=
         std::string::npos);
+  const Folder tables;
+  fs::create_directory(tables.path + "/proc0");
+  tables.add("proc0/trace.parquet", "PAR1 and so on");
+  const Result<std::vector<std::string>> jax = list_inputs({tables.path}, notes);
+  REQUIRE_FALSE(jax.has_value());
+  CHECK(jax.error().message ==
+        tables.path +
+            ": expected traces in the folder, found none; proc0/trace.parquet is a "
+            "Parquet table; of nsys-jax give the .nsys-rep, or its nsys export "
+            "--type=sqlite; tables can not be read");
   const std::string trace = folder.add_export("a.sqlite");
   CHECK(notes.count(NoteCode::repeated_input) == 0);
   const Result<std::vector<std::string>> both = list_inputs({trace, folder.path}, notes);
