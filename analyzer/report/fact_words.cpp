@@ -265,8 +265,12 @@ Subject subject_of(std::string_view expression, const Finding& f) {
 
 // What is counted differs by table: idle stretches of the whole recording, collectives of all
 // operations of a kind, kernels, and with memory-bound ones copies and fills on the device.
-std::string_view column_template(std::string_view column, const Subject& about,
-                                 std::string_view usual) {
+std::string column_template(std::string_view column, const Subject& about, std::string usual) {
+  constexpr std::string_view kOfKind = "{} communication";
+  const size_t kind =
+      about.key == "kind" && about.value == "other" ? usual.find(kOfKind) : std::string::npos;
+  if (kind != std::string::npos)
+    return usual.replace(kind, kOfKind.size(), "communication of unknown groups");
   if (about.key == "cause" && column == "share") return "{}";
   if (about.key == "cause" && column == "count") return "stretches {}, in all";
   if (about.key == "kind" && column == "count")

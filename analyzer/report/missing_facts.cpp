@@ -23,6 +23,8 @@ constexpr std::string_view kHost =
 constexpr std::string_view kKernels =
     "nsys with -t cuda, or torch.profiler with CUDA activities, over whole steps";
 constexpr std::string_view kTypes = "torch.profiler, or `wallsight record`, over whole steps";
+constexpr std::string_view kReplay =
+    "analyze whole steps that follow each other, without --no-what-if";
 
 struct Source {
   std::string_view fact;  // "table.column", or "table" for the rest of its columns
@@ -56,8 +58,8 @@ constexpr Source kSources[] = {
     {"fact_layout", "sizes, GPUs and platform in the run configuration", kConfig},
     {"fact_throughput", "batch and sequence in the run configuration", kConfig},
     {"fact_setting", "the run configuration", kConfig},
-    {"fact_what_if", "re-simulated gains",
-     "analyze whole steps that follow each other, without --no-what-if"},
+    {"fact_what_if", "re-simulated gains", kReplay},
+    {"fact_replay", "re-simulated gains", kReplay},
     {"fact_config.optimizer_seen", "the kind of optimizer", kHost},
     {"fact_config.ddp_seen", "ranges of DistributedDataParallel", kHost},
     {"fact_config.loader_workers_seen", "ranges of the loader", kHost},

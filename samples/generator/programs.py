@@ -143,7 +143,7 @@ class Dataloader(Loop):
         job.all("block", "cudaStreamSynchronize", [COMPUTE])
         with job.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"):
             job.all("host_work", 9 * MS)
-        job.all("copy", "h2d", 4 * MIB, 170 * US, COPY_IN)
+        job.all("copy", "h2d", 8 * MIB, 170 * US, COPY_IN)
         job.all("wait_stream", COMPUTE, COPY_IN)
 
 
@@ -196,7 +196,7 @@ class PageableCopies(Loop):
 
 class Offload(Loop):
     """Activations go to the host in forward and come back, late, in backward."""
-    SIZE = 96 * MIB
+    SIZE = 192 * MIB
 
     def forward(self, job, layer):
         super().forward(job, layer)

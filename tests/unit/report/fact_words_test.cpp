@@ -49,6 +49,8 @@ TEST_CASE("fact words: a count says what is counted") {
   CHECK(words("dp.count", 4, "", "dp.kind = 'dp'") == "DP collectives of every kind per step 4");
   CHECK(words("other.count", 4, "", "other.kind = 'other'") ==
         "collectives of unknown groups per step 4");
+  CHECK(words("other.exposed_share", 0.2, "", "other.kind = 'other'") ==
+        "exposed communication of unknown groups 20.0 %");
   CHECK(words("gemm.count", 4, "", "gemm.class = 'gemm'") == "gemm kernels per step 4");
   // Copies on the device are among them: there may be more than kernels.
   CHECK(words("m.count", 810, "", "m.class = 'membound'") ==
