@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -57,7 +57,8 @@ CREATE TABLE fact_run (
   other_accelerator INTEGER NOT NULL DEFAULT 0, -- 1: device records of an accelerator that is no GPU were seen and not read
   stage_max_over_mean REAL,         -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
   file_cut_off INTEGER NOT NULL DEFAULT 0, -- 1: a file ends in the middle: records of any step may stand behind the cut
-  os TEXT                           -- operating system of the recorded machine; one of: linux windows; NULL: not told
+  os TEXT,                          -- operating system of the recorded machine; one of: linux windows; NULL: not told
+  inference INTEGER                 -- 1: names of serving or of a paged cache of keys and values were recorded, and none of a backward pass or an optimizer; NULL: no sign of it
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

@@ -10,6 +10,8 @@
 // Tested by: kernel_period_test.cpp
 #include "analysis/kernel_period.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -237,18 +239,42 @@ std::vector<uint32_t> repeating_symbol(const std::vector<uint32_t>& symbols) {
   return {};
 }
 
-std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, DeviceId device) {
+namespace {
+
+// Why a pattern that repeats is not taken for steps; "": it is.
+std::string why_no_step(const Shape& shape, size_t period, bool step_sign) {
+  if (!shape.big_enough)
+    return fmt::format("the shortest is no step, which has {} kernels of {} names at least",
+                       kMinPeriodOps, kMinPeriodNames);
+  if (shape.strange > 1 && 20 * shape.strange > period)
+    return "other kernels stand around it, as around the layers of a step";
+  if (shape.any_optimizer && !shape.with_optimizer)
+    return "not every repeat holds kernels of the optimizer, so that it may be a micro-batch";
+  if (!shape.any_optimizer && !step_sign)
+    return "nothing in it tells a step from a layer: no optimizer, no copy from or to the host, no "
+           "synchronising call";
+  return "";
+}
+
+}  // namespace
+
+std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, DeviceId device,
+                                   std::string* refused) {
   const Sequence s = main_stream(trace, labels, device);
   const std::vector<uint32_t> at = repeating_symbol(s.symbols);
   if (at.empty()) return {};
   const Shape shape = shape_of(s, at, labels);
   const size_t period = (at.back() - at.front()) / (at.size() - 1);
-  if (!shape.big_enough || (shape.strange > 1 && 20 * shape.strange > period)) return {};
   std::vector<TimeNs> out;
   out.reserve(at.size());
   for (uint32_t k : at) out.push_back(trace.ops.begin_ns[s.ops[k]]);
-  if (shape.any_optimizer) return shape.with_optimizer ? out : std::vector<TimeNs>{};
-  return has_step_sign(trace, labels, device, out) ? out : std::vector<TimeNs>{};
+  const bool sign = !shape.any_optimizer && has_step_sign(trace, labels, device, out);
+  const std::string why = why_no_step(shape, period, sign);
+  if (why.empty()) return out;
+  if (refused != nullptr)
+    *refused = fmt::format("a pattern of {} kernel{} repeats {} times, but {}", period,
+                           period == 1 ? "" : "s", at.size() - 1, why);
+  return {};
 }
 
 size_t repeating_lag(const std::vector<uint32_t>& symbols) {

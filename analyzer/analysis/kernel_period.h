@@ -2,6 +2,7 @@
 // Steps as the device repeats itself: anchors 5 and 6 of ALGORITHMS 2, and the cross-check by
 // collectives. Boundaries are times of the device; n boundaries make n - 1 steps.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/kernel_classes.h"
@@ -18,8 +19,9 @@ std::vector<TimeNs> optimizer_bursts(const Trace& trace, const OpLabels& labels,
 std::vector<uint32_t> repeating_symbol(const std::vector<uint32_t>& symbols);
 
 // Begin of the anchor kernel of each period on the stream with most compute. Refuses periods that
-// may be a layer or a micro-batch: see kernel_period.cpp.
-std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, DeviceId device);
+// may be a layer or a micro-batch: see kernel_period.cpp. refused: why, where a pattern repeats.
+std::vector<TimeNs> kernel_periods(const Trace& trace, const OpLabels& labels, DeviceId device,
+                                   std::string* refused = nullptr);
 
 // Smallest lag at which the sequence repeats itself; 0: none.
 size_t repeating_lag(const std::vector<uint32_t>& symbols);

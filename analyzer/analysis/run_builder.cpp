@@ -13,6 +13,7 @@
 #include "analysis/one_run.h"
 #include "analysis/run_evidence.h"
 #include "base/text.h"
+#include "model/framework_names.h"
 
 namespace ws {
 namespace {
@@ -223,6 +224,14 @@ void leave_out_torn(RunAnalysis& run) {
   run.ranks = std::move(kept);
 }
 
+void say_inference(RunAnalysis& run) {
+  if (!looks_like_inference(run)) return;
+  run.verdict.why.emplace_back(
+      "this looks like inference (names of serving or of a paged cache of keys and values, none of "
+      "a backward pass or an optimizer): wallsight analyses training steps, and its advice is for "
+      "training");
+}
+
 // Clocks, waiting and lateness; afterwards the single operations are no longer needed.
 MatchedRanks join_ranks(RunAnalysis& run) {
   const CrossRank cross = match_ranks(run.ranks);
@@ -246,6 +255,13 @@ MatchedRanks join_ranks(RunAnalysis& run) {
 }
 
 }  // namespace
+
+// Only positive signs count: a recording without a backward pass may be a part of a step.
+bool looks_like_inference(const RunAnalysis& run) {
+  return !run.ranks.empty() &&
+         std::all_of(run.ranks.begin(), run.ranks.end(),
+                     [](const RankAnalysis& rank) { return is_inference(rank.framework); });
+}
 
 Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOptions& options,
                                   Notes notes) {
@@ -282,6 +298,7 @@ Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOpti
     run.notes.add(NoteCode::what_if_not_available, {}, 1, run.what_if.why_not);
   const bool some_chosen = !options.ranks.empty() && chosen < ranks.size();
   run.verdict = judge(run.ranks, run.means, run.what_if.prices, run.across, some_chosen);
+  say_inference(run);
   return run;
 }
 

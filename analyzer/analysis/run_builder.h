@@ -22,4 +22,7 @@ struct RunOptions {
 Result<RunAnalysis> combine_ranks(std::vector<RankAnalysis> ranks, const RunOptions& options,
                                   Notes notes = {});
 
+// By names of every rank: serving or a paged cache of keys and values, nothing of training.
+bool looks_like_inference(const RunAnalysis& run);
+
 }  // namespace ws

@@ -217,7 +217,7 @@ size_t busiest_device(const Trace& trace) {
 
 // Steps that no host range announces; never in files whose records are blurred or incomplete.
 std::vector<TimeNs> repeated_boundaries(const Trace& trace, const OpLabels& labels, size_t device,
-                                        StepOrigin& origin) {
+                                        StepOrigin& origin, std::string* refused = nullptr) {
   const auto id = static_cast<DeviceId>(device);
   auto out = optimizer_bursts(trace, labels, id);
   origin = StepOrigin::optimizer_burst;
@@ -227,7 +227,7 @@ std::vector<TimeNs> repeated_boundaries(const Trace& trace, const OpLabels& labe
   if (trace.tick_ns > 1 || n.count(NoteCode::records_lost) > 0 ||
       n.count(NoteCode::zero_timestamp) > 0 || n.count(NoteCode::truncated_file) > 0)
     return {};
-  return kernel_periods(trace, labels, id);
+  return kernel_periods(trace, labels, id, refused);
 }
 
 TimeNs median_length(const std::vector<TimeNs>& boundaries) {
@@ -242,10 +242,13 @@ TimeNs median_length(const std::vector<TimeNs>& boundaries) {
 // The second opinion of the collectives on steps that were found by repetition.
 void cross_check(TimeNs length_ns, TimeNs collective_ns, StepsResult& out) {
   if (collective_ns <= 0 || 50 * std::abs(length_ns - collective_ns) <= length_ns) return;
-  out.notes.add(NoteCode::steps_disagree, {}, 1,
-                fmt::format("{}: {:.3f} ms, collectives repeat every {:.3f} ms",
-                            name_of(out.origin), static_cast<double>(length_ns) * 1e-6,
-                            static_cast<double>(collective_ns) * 1e-6));
+  out.notes.add(
+      NoteCode::steps_disagree, {}, 1,
+      fmt::format("{}: {:.3f} ms, collectives repeat every {:.3f} ms",
+                  out.origin == StepOrigin::optimizer_burst ? "bursts of optimizer kernels"
+                                                            : "the repeating sequence of kernels",
+                  static_cast<double>(length_ns) * 1e-6,
+                  static_cast<double>(collective_ns) * 1e-6));
 }
 
 class Finder {
@@ -265,7 +268,7 @@ class Finder {
     if (options_.window == StepWindow::whole) {
       whole(true);
     } else if (!anchor && !from_repetition()) {
-      out_.notes.add(NoteCode::steps_unknown);
+      out_.notes.add(NoteCode::steps_unknown, {}, 1, refused_);
       whole(false);
     }
     if (options_.time && nothing_kept()) whole(false);
@@ -297,7 +300,7 @@ class Finder {
     if (trace_.ops.size() == 0 || trace_.lies_inside_a_step) return false;
     const size_t main = busiest_device(trace_);
     StepOrigin origin{};
-    const auto boundaries = repeated_boundaries(trace_, labels_, main, origin);
+    const auto boundaries = repeated_boundaries(trace_, labels_, main, origin, &refused_);
     if (boundaries.empty()) return false;
     out_.origin = origin;
     for (size_t d = 0; d < out_.by_device.size(); ++d) {
@@ -357,6 +360,7 @@ class Finder {
   const Selection selection_;
   StepsResult out_;
   int64_t cut_ = 0;
+  std::string refused_;                               // why a repetition was not taken for steps
   std::optional<std::pair<int64_t, int64_t>> there_;  // first and last step before the selection
 };
 

@@ -3,8 +3,10 @@
 #include <set>
 
 #include "analysis/phrases.h"
+#include "analysis/run_builder.h"
 #include "base/text.h"
 #include "facts/fact_writers.h"
+#include "model/framework_names.h"
 
 namespace ws {
 namespace {
@@ -60,7 +62,7 @@ constexpr Told kTold[] = {{"megatron_bridge", "megatron_bridge", "program"},
 const Told* told_by(const RunAnalysis& run) {
   for (const Told& told : kTold)
     for (const RankAnalysis& rank : run.ranks)
-      if (rank.framework == told.name) return &told;
+      if (without_inference_mark(rank.framework) == told.name) return &told;
   return nullptr;
 }
 
@@ -207,7 +209,8 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             in.run.across.pipeline ? std::optional(in.run.across.pipeline->stage_max_over_mean)
                                    : std::nullopt,
             noted(in.run, NoteCode::truncated_file),
-            known(facts.os == "linux" || facts.os == "windows", facts.os));
+            known(facts.os == "linux" || facts.os == "windows", facts.os),
+            looks_like_inference(in.run) ? std::optional<int64_t>(1) : std::nullopt);
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

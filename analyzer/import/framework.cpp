@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/framework_names.h"
+
 namespace ws {
 namespace {
 
@@ -51,9 +53,46 @@ bool is_megatron_group(std::string_view description) {
   return has(description, "DATA_PARALLEL_GROUP") || has(description, "MODEL_PARALLEL_GROUP");
 }
 
-}  // namespace
+// Serving engines by their modules and operators, and kernels on a paged cache of keys and values.
+// source: vLLM csrc/attention, csrc/cache_kernels.cu, vllm/attention/ops; SGLang python/sglang/srt;
+// FlashInfer include/flashinfer; xDiT xfuser/core; Diffusers src/diffusers/pipelines
+bool is_inference_name(std::string_view s) {
+  constexpr std::string_view kNames[] = {"vllm/",
+                                         "vllm::",
+                                         "sglang/",
+                                         "sgl_kernel",
+                                         "xfuser/",
+                                         "diffusers/pipelines/",
+                                         "paged_attention",
+                                         "PagedAttention",
+                                         "reshape_and_cache",
+                                         "BatchDecodeWithPagedKV",
+                                         "BatchPrefillWithPagedKV",
+                                         "BatchPrefillWithRaggedKV",
+                                         "kernel_unified_attention_"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return has(s, name); });
+}
 
-std::string_view framework_of(const Trace& trace) {
+// A backward pass or an optimizer, as ranges, operators or kernels.
+bool is_training_name(std::string_view s) {
+  constexpr std::string_view kNames[] = {
+      "ackward", "autograd::engine", "ptimizer", "_bwd", "bwd_", "wgrad", "dgrad", "adam", "Adam"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return has(s, name); });
+}
+
+bool is_inference(const Trace& trace) {
+  bool found = false;
+  for (uint32_t i = 0; i < trace.strings.size(); ++i) {
+    const std::string_view s = trace.strings[StringId{i}];
+    if (is_training_name(s)) return false;
+    found = found || is_inference_name(s);
+  }
+  return found;
+}
+
+std::string_view program_of(const Trace& trace) {
   bool core = std::any_of(trace.groups.begin(), trace.groups.end(),
                           [](const GroupConfig& g) { return is_megatron_group(g.description); });
   bool program = false, operators = false, kernels = false;
@@ -68,6 +107,19 @@ std::string_view framework_of(const Trace& trace) {
   if (program) return "megatron_lm";
   if (core) return "megatron_core";
   return operators ? "pytorch" : kernels ? "pytorch_kernels" : "";
+}
+
+}  // namespace
+
+std::string framework_of(const Trace& trace) {
+  std::string out(program_of(trace));
+  if (is_inference(trace)) out += kInferenceMark;
+  return out;
+}
+
+bool tells_framework(std::string_view python_function) {
+  return is_bridge(python_function) || is_megatron_program(python_function) ||
+         is_megatron(python_function) || is_inference_name(python_function);
 }
 
 }  // namespace ws

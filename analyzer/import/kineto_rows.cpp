@@ -95,6 +95,7 @@ StringId Rows::name_of(const Event& event, Category category, const Place& place
     NameCache::Name made;
     const std::string text = unescaped(t, &made.repaired);
     made.wanted = category != Category::python || is_wanted_python(text);
+    if (!made.wanted && tells_framework(text)) builder_.intern(text);  // the name alone
     if (made.wanted) made.id = builder_.intern(category == Category::call ? api_name(text) : text);
     return made;
   });

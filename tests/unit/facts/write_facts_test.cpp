@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "model/framework_names.h"
 #include "support/catch.h"
 #include "unit/analysis/made_rank.h"
 
@@ -112,6 +113,20 @@ TEST_CASE("facts: the run and its verdict") {
   }
   CHECK(value(*facts, "SELECT path || ',' || rank FROM fact_source WHERE rank = 0") ==
         "rank0.json,0");
+}
+
+TEST_CASE("facts: inference is told where every rank shows it, the framework stays") {
+  RunAnalysis run = made_run();
+  const auto told = [&] {
+    const auto facts = write_facts(run, platforms());
+    REQUIRE(facts);
+    return value(*facts, "SELECT coalesce(inference, 0) || framework FROM fact_run");
+  };
+  CHECK(told() == "0pytorch");
+  run.ranks[0].framework += kInferenceMark;
+  CHECK(told() == "0pytorch");
+  run.ranks[1].framework += kInferenceMark;
+  CHECK(told() == "1pytorch");
 }
 
 TEST_CASE("facts: leaves sum to the step, in every table that has them") {
