@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/causes.h"
+#include "analysis/how_to_record.h"
 #include "analysis/phrases.h"
 
 namespace ws {
@@ -22,8 +23,9 @@ std::string span_text(TimeNs lo, TimeNs hi, TimeNs step) {
 
 // As the headline calls it.
 std::string_view words_in(LossGroup loss, Cause cause) {
-  const bool unnamed = loss == LossGroup::communication && cause == Cause::unknown;
-  return unnamed ? std::string_view("collectives of unknown groups") : words_of(cause);
+  if (cause == Cause::unknown && loss == LossGroup::communication)
+    return "collectives of unknown groups";
+  return cause == Cause::unknown && loss == LossGroup::host ? "other host work" : words_of(cause);
 }
 
 std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdict& verdict,
@@ -78,7 +80,7 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
   if (evidence.some_chosen) {
     verdict.missing.emplace_back("nothing new: analyze the same files without --rank");
   } else if (evidence.peers_missing) {
-    verdict.missing.push_back(how_to_record_peers());
+    verdict.missing.push_back(how_to_record_peers(ranks));
   }
 }
 
@@ -209,15 +211,16 @@ void explain_undecided(const std::vector<RankAnalysis>& ranks, const RunMeans& m
     verdict.why.push_back(
         fmt::format("{} of exposed collectives can be transfer or waiting", duration(unsplit)));
   if (verdict.cause == Cause::graph_level_trace)
-    verdict.missing.push_back(how_to_record_graphs());
+    verdict.missing.push_back(how_to_record_graphs(ranks));
   else if (open == LossGroup::host)
-    verdict.missing.push_back(dependency > unknown ? how_to_record_waits() : how_to_record_host());
+    verdict.missing.push_back(dependency > unknown ? how_to_record_waits(ranks)
+                                                   : how_to_record_host(ranks));
   if (open == LossGroup::memory) {
     verdict.missing.push_back(
         "memory events and offload or recompute ranges: torch.profiler with profile_memory=True, "
         "or NVTX ranges around offload");
   }
-  if (unsplit > 0 && ranks_missing(ranks, 0)) verdict.missing.push_back(how_to_record_peers());
+  if (unsplit > 0 && ranks_missing(ranks, 0)) verdict.missing.push_back(how_to_record_peers(ranks));
 }
 
 }  // namespace ws

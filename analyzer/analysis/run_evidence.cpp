@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "analysis/counted_steps.h"
+#include "analysis/how_to_record.h"
 #include "analysis/median.h"
 #include "analysis/phrases.h"
-#include "model/recommended_recording.h"
 
 namespace ws {
 namespace {
@@ -81,7 +81,7 @@ std::optional<NotEnough> unsteady(const std::vector<RankAnalysis>& ranks) {
               "only {} steps to compare, and their times differ from {} to {}: {}", count,
               duration(*lo), duration(*hi),
               falling ? "the run still gets faster, this is warm-up" : rule_for_few_steps()),
-          how_to_record_steps()};
+          how_to_record_steps(ranks)};
     }
   }
   return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<NotEnough> one_counts(const std::vector<RankAnalysis>& ranks,
       fmt::format("only {} of {} complete steps counts, the others are left out as start-up or "
                   "interrupted: nothing tells whether it is like the others",
                   most == 1 ? "one" : "none", evidence.complete_steps),
-      how_to_record_steps()};
+      how_to_record_steps(ranks)};
 }
 
 struct StartUp {
@@ -136,7 +136,7 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
   const bool first = step != nullptr && step->index == 0;
   if (!first && start.loading_steps == 0)
     return {Cause::too_few_steps, "one step only: nothing tells whether it is like the others",
-            how_to_record_steps()};
+            how_to_record_steps(ranks)};
   std::string why = fmt::format(
       "one step only ({}), and it is a first one: compilation, module loading, first allocations "
       "and NCCL start-up are inside it",
@@ -144,7 +144,7 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
   if (start.jit_ns + start.alloc_ns > 0)
     why += fmt::format(" (the GPU idles {} for code loading and {} for allocation)",
                        duration(start.jit_ns), duration(start.alloc_ns));
-  return {Cause::only_warmup, why, how_to_record_steps()};
+  return {Cause::only_warmup, why, how_to_record_steps(ranks)};
 }
 
 // Events stand in the file in no order of time, so a cut takes some out of every step.
@@ -176,14 +176,14 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
   if (spanning > 0) {
     return NotEnough{graphs ? Cause::graph_level_trace : Cause::too_few_steps,
                      fmt::format("{} device records are longer than a whole step", spanning),
-                     graphs ? how_to_record_graphs() : how_to_record_steps()};
+                     graphs ? how_to_record_graphs(ranks) : how_to_record_steps(ranks)};
   }
   if (without_op * 20 > ops) {
     return NotEnough{Cause::records_lost,
                      fmt::format("{} of {} launches in the steps have no device record: what the "
                                  "GPU did is only partly known",
                                  without_op, launches),
-                     how_to_record_gpu()};
+                     how_to_record_gpu(ranks)};
   }
   // The records are there, the link is not: nothing was lost that was recorded.
   if ((ops - linked) * 20 > ops) {
@@ -194,7 +194,7 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks) {
                                  ambiguous ? "share their correlation id with unrelated calls, so "
                                              "that their launch is not known"
                                            : "have no launch call in the recording"),
-                     how_to_record_host()};
+                     how_to_record_host(ranks)};
   }
   return std::nullopt;
 }
@@ -255,14 +255,15 @@ RunEvidence evidence_of(const std::vector<RankAnalysis>& ranks, const RunMeans& 
 namespace {
 
 // Most of the time is inside whole graphs: then their nodes are what is missing most.
-std::optional<NotEnough> opaque(const RunMeans& means, std::string_view of, bool steps_too) {
+std::optional<NotEnough> opaque(const std::vector<RankAnalysis>& ranks, const RunMeans& means,
+                                std::string_view of, bool steps_too) {
   if (means.opaque_ns == 0 || 2 * means.opaque_ns < means.step_ns()) return std::nullopt;
   return NotEnough{
       Cause::graph_level_trace,
       fmt::format("{} of the {} is inside CUDA graphs that were recorded as a whole: their "
                   "kernels and collectives are unknown",
                   percent(ratio(means.opaque_ns, means.step_ns())), of),
-      how_to_record_graphs() + (steps_too ? "; and " + how_to_record_steps() : "")};
+      how_to_record_graphs(ranks) + (steps_too ? "; and " + how_to_record_steps(ranks) : "")};
 }
 
 }  // namespace
@@ -285,12 +286,12 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
     }
     return NotEnough{Cause::no_gpu_events,
                      "no GPU activity was recorded: the GPU side of the run is unknown",
-                     how_to_record_gpu()};
+                     how_to_record_gpu(ranks)};
   }
   if (auto out = cut_off(ranks)) return out;
   if (evidence.complete_steps <= 1) {
     const bool none = evidence.complete_steps == 0;
-    if (auto out = opaque(means, none ? "recording" : "only step", true)) return out;
+    if (auto out = opaque(ranks, means, none ? "recording" : "only step", true)) return out;
   }
   if (evidence.complete_steps == 0) {
     int64_t ops = 0;
@@ -304,7 +305,7 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
     return NotEnough{Cause::too_few_steps,
                      fmt::format("no complete step in the recording ({} device records in {})", ops,
                                  duration(span)),
-                     how_to_record_steps()};
+                     how_to_record_steps(ranks)};
   }
   if (evidence.complete_steps == 1) return one_step(ranks);
   const StartUp start = start_up_of(ranks);
@@ -312,12 +313,12 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
     return NotEnough{Cause::only_warmup,
                      fmt::format("{} of {} steps load code while the GPU waits: this is warm-up",
                                  start.loading_steps, start.steps),
-                     how_to_record_steps()};
+                     how_to_record_steps(ranks)};
   }
   if (auto out = one_counts(ranks, evidence)) return out;
   if (auto out = unsteady(ranks)) return out;
   if (auto out = lost_records(ranks)) return out;
-  return opaque(means, "step", false);
+  return opaque(ranks, means, "step", false);
 }
 
 Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants) {
@@ -331,39 +332,6 @@ Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool sta
   level -= stable_constants ? 0 : 1;
   const bool capped = !sure_winner || evidence.microseconds || evidence.single_rank;
   return static_cast<Confidence>(std::clamp(level, 0, capped ? 1 : 2));
-}
-
-std::string how_to_record_peers() {
-  return "all ranks of the communicator in the same steps: `nsys profile --trace=cuda,nvtx -o "
-         "rank%q{RANK} ...` or torch.profiler on every rank, then `wallsight analyze` with all "
-         "files together";
-}
-std::string how_to_record_steps() {
-  return fmt::format(
-      "five steps or more after warm-up, with markers: {} and prof.step() every iteration, or an "
-      "NVTX range per iteration and `nsys profile --trace=cuda,nvtx "
-      "--capture-range=cudaProfilerApi`; where a range of the recording is one step already, name "
-      "it with --step-range",
-      kProfilerSchedule);
-}
-std::string how_to_record_host() {
-  return "CUDA API calls with correlation ids and host ranges, from before the first step: `nsys "
-         "profile --trace=cuda,nvtx,osrt` or torch.profiler with ProfilerActivity.CPU and "
-         "ProfilerActivity.CUDA";
-}
-std::string how_to_record_waits() {
-  return "what launched work waits for: CUDA events and stream waits (`nsys profile "
-         "--trace=cuda,nvtx --cuda-event-trace=true`, or torch.profiler with the experimental "
-         "setting enable_cuda_sync_events=True); the longest such stretch is in the table of idle "
-         "time";
-}
-std::string how_to_record_gpu() {
-  return "GPU activity: torch.profiler with ProfilerActivity.CUDA, or `nsys profile --trace=cuda "
-         "--trace-fork-before-exec=true`; check the capture range, and that no other tool holds "
-         "CUPTI";
-}
-std::string how_to_record_graphs() {
-  return "the kernels inside CUDA graphs: `nsys profile --cuda-graph-trace=node`";
 }
 
 }  // namespace ws

@@ -48,12 +48,4 @@ std::optional<NotEnough> lost_records(std::span<const RankAnalysis> ranks);
 // Steps from 3 % on, and so on: high, less one level for each failed item.
 Confidence confidence_of(const RunEvidence& evidence, bool sure_winner, bool stable_constants);
 
-// The commands that belong to "record ...".
-std::string how_to_record_peers();
-std::string how_to_record_steps();
-std::string how_to_record_host();
-std::string how_to_record_waits();  // of work that was launched and did not start
-std::string how_to_record_gpu();
-std::string how_to_record_graphs();
-
 }  // namespace ws

@@ -75,14 +75,15 @@ Table across_table(const Report& report) {
     row("collectives matched", fmt::format("{} of {}", a.split, a.instances),
         a.clock_samples == 0
             ? "no common ends: clocks taken as recorded"
-            : fmt::format("clocks {} to {} ({} common ends)",
+            : fmt::format("clocks {} to {} ({} common end{})",
                           a.clock_method == "shared" ? "agree as recorded" : "aligned",
-                          duration_text(a.clock_error_ns), a.clock_samples));
+                          duration_text(a.clock_error_ns), a.clock_samples,
+                          a.clock_samples == 1 ? "" : "s"));
   }
   if (a.expert_max_over_mean) {
     row("expert balance", fmt::format("{:.2f}", *a.expert_max_over_mean),
-        fmt::format("most expert work over the mean; {} hot ranks",
-                    a.expert_hot_ranks.value_or(0)));
+        fmt::format("most expert work over the mean; {} hot rank{}", a.expert_hot_ranks.value_or(0),
+                    a.expert_hot_ranks == 1 ? "" : "s"));
   }
   if (a.stages) {
     row("pipeline stages", fmt::format("{}", *a.stages),

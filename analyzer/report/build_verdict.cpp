@@ -43,14 +43,19 @@ bool always_shown(const WhereRow& row) {
          row.group == name_of(WhereGroup::memory) || row.group == name_of(WhereGroup::host);
 }
 
-// Rows that the verdict's sentences speak of are rounded as the sentences are.
-std::vector<bool> spoken_of(const WhereTable& table, const ReportVerdict& v) {
+// Rows that sentences speak of, or findings on memory that is paid for through choices, are rounded
+// as they are there.
+std::vector<bool> spoken_of(const Report& report) {
+  const WhereTable& table = report.where;
+  const ReportVerdict& v = report.verdict;
+  const bool latent = report.memory && report.memory->latent_wall == 1;
   std::vector<bool> out;
   size_t largest = table.rows.size();
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const WhereRow& row = table.rows[i];
     out.push_back((v.loss && row.group == where_of_loss(*v.loss)) ||
-                  (v.also && row.group == where_of_loss(*v.also)));
+                  (v.also && row.group == where_of_loss(*v.also)) ||
+                  (latent && row.group == name_of(WhereGroup::memory)));
     const bool other =
         row.group != name_of(WhereGroup::compute) && row.group != name_of(WhereGroup::unexplained);
     if (other && (largest == table.rows.size() || row.ns > table.rows[largest].ns)) largest = i;
@@ -59,14 +64,15 @@ std::vector<bool> spoken_of(const WhereTable& table, const ReportVerdict& v) {
   return out;
 }
 
-void print_columns(WhereTable& table, const ReportVerdict& v) {
+void print_columns(Report& report) {
+  WhereTable& table = report.where;
   table.unit = unit_for(table.sum_ns);
   int64_t digit_ns = table.unit.ns;
   for (int i = 0; i < table.unit.decimals; ++i) digit_ns /= 10;
   table.sum_shown = (table.sum_ns + digit_ns / 2) / digit_ns;
   std::vector<int64_t> ns;
   for (const WhereRow& row : table.rows) ns.push_back(row.ns);
-  const std::vector<bool> keep = spoken_of(table, v);
+  const std::vector<bool> keep = spoken_of(report);
   const auto shares = rounded_parts(ns, 1000, keep);
   const auto times = rounded_parts(ns, table.sum_shown, keep, digit_ns);
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -272,7 +278,7 @@ void add_where_table(Report& report) {
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     if (row.ns != 0 || always_shown(row)) table.rows.push_back(std::move(row));
   }
-  print_columns(table, report.verdict);
+  print_columns(report);
 }
 
 void add_headline(Report& report) {

@@ -52,7 +52,7 @@ constexpr Words kWords[] = {
     {"stage_max_over_mean", "busiest stage, of their mean", Unit::share},
     {"step_median_ns", "median step", Unit::time},
     {"step_count", "steps"},
-    {"steady_count", "steady steps"},
+    {"steady_count", "steps in the means"},
     {"rank_count", "ranks recorded"},
     {"device_count", "GPUs recorded"},
     {"world_size", "ranks in the job"},

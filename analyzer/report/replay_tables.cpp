@@ -66,11 +66,26 @@ std::string own_work_of_host(const Report& report) {
   return most.empty() ? "" : fmt::format(" (mostly {})", phrase_of_idle(most));
 }
 
-// A wait costs more than the idle time after it where the host has work of its own to do then,
-// which could run beside the device's: idle time has the cause that fills it, the price has what
-// allows it. The two are one loss.
+bool same_gain(const ReportWhatIf& a, const ReportWhatIf& b) {
+  constexpr double kTheSame = 0.005;
+  return std::abs(a.saved_lo_share - b.saved_lo_share) <= kTheSame &&
+         std::abs(a.saved_hi_share - b.saved_hi_share) <= kTheSame;
+}
+
+// Waits and launches cost more than the idle time they are charged with where the host, without
+// them, would be ahead and do its other work beside the device's: idle time has the cause that
+// fills it, the price has what allows it. Both are one loss.
 std::string run_ahead_remark(const Report& report, const ReportWhatIf& w) {
-  constexpr double kMuchMore = 0.02, kTheSame = 0.005;
+  constexpr double kMuchMore = 0.02, kFarMore = 0.05;
+  if (w.id == "launch_zero") {
+    const double own = idle_share(report, "launch") + idle_share(report, "graph_launch") +
+                       idle_share(report, "host") + idle_share(report, "kernel_gap");
+    if (w.saved_lo_share < own + kFarMore) return "";
+    return fmt::format(
+        "{}: more than the {} that the device idles for launches and the code between them: the "
+        "host would also be ahead of the device when its other work comes",
+        phrase_of_change(w.id), percent_text(own));
+  }
   const double own = idle_share(report, "sync");
   if (w.id != "sync_zero" || w.saved_lo_share < own + kMuchMore) return "";
   std::string out = fmt::format(
@@ -79,12 +94,11 @@ std::string run_ahead_remark(const Report& report, const ReportWhatIf& w) {
       "awaited value at once",
       phrase_of_change(w.id), percent_text(own), own_work_of_host(report));
   for (const ReportWhatIf& other : report.what_if) {
-    if (other.id != "dataload_zero" && other.id != "launch_zero" && other.id != "gc_zero") continue;
-    if (std::abs(other.saved_lo_share - w.saved_lo_share) > kTheSame ||
-        std::abs(other.saved_hi_share - w.saved_hi_share) > kTheSame)
-      continue;
-    return out + fmt::format("; {} give back the same time, one of the two is enough",
-                             phrase_of_change(other.id));
+    const bool own_work =
+        other.id == "dataload_zero" || other.id == "launch_zero" || other.id == "gc_zero";
+    if (own_work && same_gain(other, w))
+      return out + fmt::format("; {} give back the same time, one of the two is enough",
+                               phrase_of_change(other.id));
   }
   return out;
 }
@@ -112,7 +126,8 @@ Table what_if_table(const Report& report, bool all) {
     if (i >= most && !asked(w)) continue;
     shown.push_back(&w);
     std::string next = w.next_loss ? std::string(phrase_of_loss(*w.next_loss)) : "";
-    if (w.next_cause) next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
+    if (w.next_cause && *w.next_cause != "unknown")
+      next += fmt::format(" ({})", phrase_of_cause(*w.next_cause));
     t.rows.push_back({w.asked ? w.id : std::string(phrase_of_change(w.id)),
                       percent_range(w.saved_lo_share, w.saved_hi_share),
                       time_range(w.step_lo_ns, w.step_hi_ns), next});

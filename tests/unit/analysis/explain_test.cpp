@@ -161,7 +161,8 @@ const std::vector<Row>& rows() {
          row.after = "big_gemm";
          d.idle.push_back(row);
        },
-       {"waits 4.0 ms a step (40.0 %) for the host", "longest 900.0 us, before big_gemm"}},
+       {"step: other host work 40.0 %", "waits 4.0 ms a step (40.0 %) for the host",
+        "longest 900.0 us, before big_gemm"}},
   };
   return kRows;
 }

@@ -122,7 +122,8 @@ TEST_CASE("period: one kernel over and over is no step, nor are periods of few k
   Run same;
   for (int i = 0; i < 30; ++i) same.add(kGemm);
   CHECK(refusal_of(seal(same)) ==
-        "a pattern of 1 kernel repeats 29 times, but the shortest is no step, which has 5 "
+        "a pattern of 1 kernel repeats 29 times, but its shortest repeat is too little for a step: "
+        "that has 5 "
         "kernels of 3 "
         "names at least");
   Run few;
@@ -132,7 +133,7 @@ TEST_CASE("period: one kernel over and over is no step, nor are periods of few k
     few.add(kNorm);
   }
   CHECK(refusal_of(seal(few)).find(
-            "a pattern of 3 kernels repeats 9 times, but the shortest is no step") == 0);
+            "a pattern of 3 kernels repeats 9 times, but its shortest repeat is too") == 0);
 }
 
 TEST_CASE("period: a period without the optimizer that exists is no step") {

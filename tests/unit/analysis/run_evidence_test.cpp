@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "analysis/how_to_record.h"
 #include "support/catch.h"
 #include "unit/analysis/made_rank.h"
 
@@ -200,6 +201,25 @@ TEST_CASE("a missing link is no lost record, and the sentence says which it is")
   rank.notes.add(NoteCode::ambiguous_correlation);
   CHECK(made::verdict(rank).why[0].find("share their correlation id with unrelated calls") !=
         std::string::npos);
+}
+
+TEST_CASE("what to record names no tool that the GPU has not") {
+  std::vector<RankAnalysis> ranks = {busy()};
+  const auto all = [&] {
+    return how_to_record_peers(ranks) + how_to_record_steps(ranks) + how_to_record_host(ranks) +
+           how_to_record_waits(ranks) + how_to_record_gpu(ranks) + how_to_record_graphs(ranks);
+  };
+  for (const char* gpu : {"NVIDIA H100 80GB HBM3", ""}) {
+    ranks[0].devices[0].gpu = gpu;
+    CHECK(all().find("nsys profile --trace=cuda,nvtx -o") != std::string::npos);
+    CHECK(all().find("--cuda-graph-trace=node") != std::string::npos);
+  }
+  ranks[0].devices[0].gpu = "AMD Instinct MI300X";
+  INFO(all());
+  for (const char* tool : {"nsys", "nvtx", "CUPTI", "enable_cuda_sync_events"})
+    CHECK(all().find(tool) == std::string::npos);
+  CHECK(all().find("torch.profiler on every rank") != std::string::npos);
+  CHECK(all().find("prof.step() every iteration") != std::string::npos);
 }
 
 TEST_CASE("work of another accelerator is no missing CUDA activity") {

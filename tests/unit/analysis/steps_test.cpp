@@ -67,8 +67,8 @@ TEST_CASE("steps: none found is one window from the first to the last event") {
   CHECK(r.by_device[0][0].window == Interval{20, 1830});
   CHECK(r.notes.count(NoteCode::steps_unknown) == 1);
   // What repeats here is told, and why it is no step.
-  CHECK(r.notes.all().front().detail.find("a pattern of 1 kernel repeats 5 times, but the shortest") ==
-        0);
+  CHECK(r.notes.all().front().detail.find(
+            "a pattern of 1 kernel repeats 5 times, but its shortest") == 0);
   CHECK(r.host_steps.empty());
 }
 

@@ -67,6 +67,19 @@ TEST_CASE("whole CUDA graphs are told apart from kernels: what is in them was no
   CHECK(details() == before);
 }
 
+TEST_CASE("memory that findings speak of is rounded in the table as it is there") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_leaf SET ns = CASE leaf WHEN 'gemm' THEN 30142 WHEN 'recompute' THEN 7449 WHEN "
+       "'comm.ep.unsplit' THEN 61900 WHEN 'idle.dependency' THEN 506 WHEN 'idle.launch' THEN 2 "
+       "ELSE 0 END");
+  exec(facts, "UPDATE fact_run SET latent_memory_wall = 0");
+  CHECK(row_of(build(facts), "memory").share_tenths == 75);  // makes up the sum
+  exec(facts, "UPDATE fact_run SET latent_memory_wall = 1");
+  CHECK(row_of(build(facts), "memory").share_tenths == 74);
+  CHECK(row_of(build(facts), "communication").share_tenths == 619);
+}
+
 TEST_CASE("idle of an offload round trip moves from host to memory and the sum stays") {
   const FactDb facts = exchange_facts();
   exec(facts, "UPDATE fact_memory SET offload_idle_share = 0.02");

@@ -140,4 +140,22 @@ TEST_CASE("what waits of the host cost beyond their own idle time is explained")
   text = table_of(facts, "WHAT IF");
   CHECK(has(text, "avoided host waits"));
   CHECK(!has(text, "more than the"));
+  exec(facts, "DELETE FROM fact_what_if");
+  saves("launch_zero", 0.3);
+  CHECK(has(table_of(facts, "WHAT IF"), "costless launches: more than the 0.0 % that the device"));
+  exec(facts,
+       "INSERT INTO fact_idle VALUES ('host', 3000000, 6, 0.28, NULL, NULL, NULL, NULL, NULL, "
+       "NULL)");
+  CHECK(!has(table_of(facts, "WHAT IF"), "more than the"));
+}
+
+TEST_CASE("what comes next has a cause in brackets only where it has one") {
+  const FactDb facts = exchange_facts();
+  exec(facts, "DELETE FROM fact_what_if");
+  exec(facts,
+       "INSERT INTO fact_what_if VALUES ('ep_zero', 1, 1, 0.4, 0.4, 'host', 'unknown', 0), "
+       "('gemm_x2', 1, 1, 0.3, 0.3, 'host', 'launch_bound', 0)");
+  const std::string text = table_of(facts, "WHAT IF");
+  CHECK(has(text, "1 ns host GEMM twice"));
+  CHECK(has(text, "1 ns host (launching kernels one by one)"));
 }
