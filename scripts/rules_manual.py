@@ -39,8 +39,11 @@ def entry(rule):
         out.append("- %s: `%s`%s" % (FRAMEWORKS[a["framework"]], words.replace("`", "'"), where))
     gain = rule.get("gain")
     if gain:
-        again = gain.get("what_if")
-        words = "; %g to %g of the re-simulated change `%s` where there is one" % (again["lo"], again["hi"], again["id"]) if again else ""
+        again = gain.get("what_if", [])
+        words = ""
+        for change in again if isinstance(again, list) else [again]:
+            words += "; %g to %g of the re-simulated change `%s` where there is one" % (change["lo"], change["hi"], change["id"])
+            words += ", where `%s`" % change["when"] if change.get("when") else ""
         out.append("- gain (%s): `%s` to `%s` of the step%s" % (gain["basis"], gain["lo_share"], gain["hi_share"], words))
     why = rule["why"] if isinstance(rule["why"], list) else [rule["why"]]
     out.append("- why: %s" % " ".join(said(s) for s in why))

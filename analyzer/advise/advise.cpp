@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "advise/claims.h"
 #include "advise/evaluate.h"
 #include "advise/order.h"
 #include "advise/sandbox.h"
@@ -33,16 +34,17 @@ Result<std::map<std::string, Saved>> read_what_ifs(const FactDb& facts) {
 }
 
 // A re-simulated gain takes the place of the one from shares.
-void use_what_if(const Rule& rule, const std::map<std::string, Saved>& saved, Finding& finding) {
-  if (!rule.gain || !rule.gain->what_if) return;
-  const GainRule::WhatIf& what_if = *rule.gain->what_if;
-  const auto it = saved.find(what_if.id);
-  if (it == saved.end()) return;
-  const double hi = std::clamp(what_if.hi * it->second.hi, 0.0, 1.0);
-  finding.gain_hi_share = hi;
-  finding.gain_lo_share = std::clamp(what_if.lo * it->second.lo, 0.0, hi);
-  finding.gain_basis = "what_if";
-  finding.from_what_if = Finding::FromWhatIf{what_if.id, what_if.lo, what_if.hi};
+void use_what_if(const std::map<std::string, Saved>& saved, Finding& finding) {
+  for (const Finding::FromWhatIf& what_if : finding.what_ifs) {
+    const auto it = saved.find(what_if.id);
+    if (it == saved.end()) continue;
+    const double hi = std::clamp(what_if.hi * it->second.hi, 0.0, 1.0);
+    finding.gain_hi_share = hi;
+    finding.gain_lo_share = std::clamp(what_if.lo * it->second.lo, 0.0, hi);
+    finding.gain_basis = "what_if";
+    finding.from_what_if = what_if;
+    return;
+  }
 }
 
 bool is_recorded(const FactDb& facts) {
@@ -147,7 +149,8 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   for (const Rule& rule : rules.rules) {
     auto finding = evaluate(sandbox, rule);
     if (!finding) return finding.error();
-    use_what_if(rule, *what_ifs, *finding);
+    use_what_if(*what_ifs, *finding);
+    finding->gain_of = gain_times(rule, *finding, *verdict);
     findings.push_back(std::move(*finding));
   }
   drop_settings_in_use(findings, in_use);
@@ -155,6 +158,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
+  note_shared_gains(ordered);
   spell_for_version(ordered, rules.flag_table, version, keys);
   say_floors(ordered, rules.flag_table, floors);
   return ordered;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 
@@ -49,6 +50,9 @@ std::string query_text(const Rule& rule, const std::vector<NullProbe>& probes) {
   expressions.push_back(rule.gain ? rule.gain->hi_share : "NULL");
   for (const RuleAction& a : rule.actions) expressions.push_back(a.when.empty() ? "1" : a.when);
   for (const RuleLine* l : lines_of(rule)) expressions.push_back(l->when.empty() ? "1" : l->when);
+  if (rule.gain)
+    for (const GainRule::WhatIf& w : rule.gain->what_if)
+      expressions.push_back(w.when.empty() ? "1" : w.when);
   for (const NullProbe& p : probes) expressions.push_back(p.sql);
   return select_sql(expressions, rule.from);
 }
@@ -82,6 +86,8 @@ struct Row {
   std::vector<EvidenceValue> evidence;
   std::vector<bool> offered;  // by action
   std::vector<bool> said;     // by line, as lines_of
+  std::vector<bool> sure;     // by line: its `when` is there and known to hold
+  std::vector<bool> counts;   // by re-simulated change of the gain
   std::optional<double> lo, hi;
   int failed = 0, unknown = 0;
 
@@ -124,8 +130,13 @@ Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>&
   if (row.lo && row.hi) row.lo = std::min(*row.lo, *row.hi);
   for (size_t i = 0; i < rule.actions.size(); ++i, ++column)
     row.offered.push_back(s.is_null(column) || s.real(column) != 0);
-  for (size_t i = 0; i < lines_of(rule).size(); ++i, ++column)
+  for (const RuleLine* line : lines_of(rule)) {
     row.said.push_back(s.is_null(column) || s.real(column) != 0);
+    row.sure.push_back(!line->when.empty() && !s.is_null(column) && s.real(column) != 0);
+    ++column;
+  }
+  for (size_t i = 0; rule.gain && i < rule.gain->what_if.size(); ++i, ++column)
+    row.counts.push_back(!s.is_null(column) && s.real(column) != 0);
   for (const NullProbe& p : probes) {
     ClauseValue& clause = row.clauses[p.clause];
     if (s.int64(column++) != 0 && !clause.holds) clause.missing_facts.push_back(p.fact);
@@ -174,6 +185,9 @@ Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
   for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
   row.offered.assign(rule.actions.size(), true);
   row.said.assign(lines_of(rule).size(), true);
+  row.sure.assign(lines_of(rule).size(), false);
+  for (size_t i = 0; rule.gain && i < rule.gain->what_if.size(); ++i)
+    row.counts.push_back(rule.gain->what_if[i].when.empty());
   return row;
 }
 
@@ -210,6 +224,14 @@ bool is_for(const RuleLine& line, const std::vector<std::string>& frameworks) {
          std::find_first_of(of.begin(), of.end(), frameworks.begin(), frameworks.end()) != of.end();
 }
 
+// What matters for this run comes first: 0 a condition that is known to hold, 1 the framework of
+// the run, 2 what is true of any run, 3 a condition that is not known to hold or to fail.
+int standing_of(const RuleLine& line, bool sure, const std::vector<std::string>& frameworks) {
+  if (sure) return 0;
+  if (!line.when.empty()) return 3;
+  return line.frameworks.empty() || frameworks.empty() ? 2 : 1;
+}
+
 Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& frameworks) {
   Finding f;
   f.rule = rule.id;
@@ -228,17 +250,29 @@ Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& fr
     f.actions.push_back({a.framework, filled(a.set, f.evidence), filled(a.to, f.evidence),
                          filled(a.note, f.evidence)});
   }
+  for (size_t i = 0; i < row.counts.size(); ++i) {
+    const GainRule::WhatIf& w = rule.gain->what_if[i];
+    if (row.counts[i]) f.what_ifs.push_back({w.id, w.lo, w.hi});
+  }
   size_t at = 0;
-  const auto said = [&](const std::vector<RuleLine>& lines) {
+  const auto said = [&](const std::vector<RuleLine>& lines, bool by_standing) {
+    std::vector<std::pair<int, std::string>> found;
+    for (const RuleLine& line : lines) {
+      const size_t i = at++;
+      if (!row.said[i] || !is_for(line, frameworks)) continue;
+      found.emplace_back(by_standing ? standing_of(line, row.sure[i], frameworks) : 0,
+                         filled(line.text, f.evidence));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> out;
-    for (const RuleLine& line : lines)
-      if (row.said[at++] && is_for(line, frameworks)) out.push_back(filled(line.text, f.evidence));
+    for (auto& line : found) out.push_back(std::move(line.second));
     return out;
   };
-  f.why = fmt::format("{}", fmt::join(said(rule.why), " "));
-  f.published = said(rule.published);
-  f.pitfalls = said(rule.pitfalls);
-  f.verify = said(rule.verify);
+  f.why = fmt::format("{}", fmt::join(said(rule.why, false), " "));
+  f.published = said(rule.published, true);
+  f.pitfalls = said(rule.pitfalls, true);
+  f.verify = said(rule.verify, false);
   f.kind = rule.kind;
   f.safety = rule.safety;
   f.conflicts = rule.conflicts;

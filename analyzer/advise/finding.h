@@ -37,6 +37,7 @@ struct Finding {
   // Of an earlier phase something stands behind this one: which, and why this one comes first.
   struct Ahead {
     std::string of_phase, because;
+    std::string of_rule;  // the one that stands behind
   };
   std::optional<Ahead> ahead;
   std::vector<ClauseValue> clauses;
@@ -47,7 +48,10 @@ struct Finding {
     std::string id;         // the row of fact_what_if
     double lo = 1, hi = 1;  // how much of its ends the advice reaches
   };
-  std::optional<FromWhatIf> from_what_if;  // of basis what_if
+  std::vector<FromWhatIf> what_ifs;        // any of which may give the gain, the first first
+  std::optional<FromWhatIf> from_what_if;  // the one that does: of basis what_if
+  std::vector<std::string> gain_of;  // the time that it is a part of: "comm.dp", "idle.launch"
+  std::string same_time_as;          // an earlier finding whose gain is of the same time; ""
   std::vector<Action> actions;
   std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;

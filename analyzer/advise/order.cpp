@@ -143,11 +143,11 @@ std::string why_ahead(const Rule& rule, const VerdictFacts& verdict) {
   if (rule.breaks) return "nothing else counts before it is mended";
   switch (tier_of(rule, verdict).cause) {
     case 0:
-      return "it answers the verdict";
+      return "this one answers the verdict";
     case 1:
-      return "it answers the second cause of the verdict";
+      return "this one answers the second cause of the verdict";
     default:
-      return "an action that follows builds on it";
+      return "an action that follows builds on this one";
   }
 }
 
@@ -155,15 +155,17 @@ std::string why_ahead(const Rule& rule, const VerdictFacts& verdict) {
 void note_out_of_phase(std::vector<Finding>& findings, const RuleSet& rules,
                        const VerdictFacts& verdict) {
   constexpr std::string_view kRecording = "data";
-  std::string earliest;  // of the phases behind
+  std::string earliest, of_rule;  // of the phases behind
   for (size_t i = findings.size(); i-- > 0;) {
     Finding& f = findings[i];
     const Rule* rule = rules.find(f.rule);
     if (f.status != FindingStatus::fires || f.phase == kRecording || rule == nullptr) continue;
     if (!earliest.empty() && phase_index(earliest) < phase_index(f.phase)) {
-      if (f.held_back_by.empty()) f.ahead = Finding::Ahead{earliest, why_ahead(*rule, verdict)};
+      if (f.held_back_by.empty())
+        f.ahead = Finding::Ahead{earliest, why_ahead(*rule, verdict), of_rule};
     } else {
       earliest = f.phase;
+      of_rule = f.rule;
     }
   }
 }

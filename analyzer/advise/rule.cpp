@@ -184,15 +184,16 @@ void read_why(ShapeReader& in, const json& o, Rule& rule) {
   }
 }
 
-std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o) {
-  const std::string base = "/gain/what_if";
+std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o,
+                                             const std::string& base) {
   if (!o.is_object()) {
     in.problem(base, fmt::format("expected an object, found {}", o.type_name()));
     return std::nullopt;
   }
-  in.keys(o, base, {"id", "lo", "hi"});
+  in.keys(o, base, {"id", "lo", "hi", "when"});
   GainRule::WhatIf out;
   out.id = in.text(o, base, "id", 1);
+  out.when = in.text(o, base, "when", 0);
   for (const auto& [key, value] :
        {std::pair<const char*, double*>{"lo", &out.lo}, {"hi", &out.hi}}) {
     const auto it = o.find(key);
@@ -207,6 +208,17 @@ std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o) {
   return out;
 }
 
+// One, or several in a list.
+void read_what_ifs(ShapeReader& in, const json& o, GainRule& gain) {
+  const std::string base = "/gain/what_if";
+  const bool several = o.is_array();
+  for (size_t i = 0; i < (several ? o.size() : 1); ++i) {
+    auto one =
+        several ? read_what_if(in, o[i], fmt::format("{}/{}", base, i)) : read_what_if(in, o, base);
+    if (one) gain.what_if.push_back(std::move(*one));
+  }
+}
+
 void read_gain(ShapeReader& in, const json& o, Rule& rule) {
   const auto it = o.find("gain");
   if (it == o.end()) return;
@@ -215,9 +227,11 @@ void read_gain(ShapeReader& in, const json& o, Rule& rule) {
     return;
   }
   in.keys(*it, "/gain", {"lo_share", "hi_share", "basis", "what_if"});
-  rule.gain = GainRule{in.text(*it, "/gain", "lo_share", 1), in.text(*it, "/gain", "hi_share", 1),
-                       in.choice(*it, "/gain", "basis", kBases, true), std::nullopt};
-  if (it->contains("what_if")) rule.gain->what_if = read_what_if(in, (*it)["what_if"]);
+  rule.gain = GainRule{in.text(*it, "/gain", "lo_share", 1),
+                       in.text(*it, "/gain", "hi_share", 1),
+                       in.choice(*it, "/gain", "basis", kBases, true),
+                       {}};
+  if (it->contains("what_if")) read_what_ifs(in, (*it)["what_if"], *rule.gain);
 }
 
 void read_rank(ShapeReader& in, const json& o, Rule& rule) {

@@ -44,12 +44,13 @@ struct GainRule {
   std::string lo_share, hi_share;  // SQL expressions
   std::string basis;
   // Where this change was re-simulated its gain takes their place: lo and hi are the parts of it
-  // that the advice reaches.
+  // that the advice reaches. Of several the first whose `when` is known to hold.
   struct WhatIf {
     std::string id;
     double lo = 1, hi = 1;
+    std::string when;  // "": always
   };
-  std::optional<WhatIf> what_if;
+  std::vector<WhatIf> what_if;
 };
 
 struct Rule {

@@ -120,6 +120,8 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
   if (!rule.gain) return;
   expression.run(rule.gain->lo_share, place + ": /gain/lo_share");
   expression.run(rule.gain->hi_share, place + ": /gain/hi_share");
+  for (const GainRule::WhatIf& w : rule.gain->what_if)
+    if (!w.when.empty()) expression.run(w.when, place + ": /gain/what_if/when");
 }
 
 }  // namespace ws

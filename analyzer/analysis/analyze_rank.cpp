@@ -168,8 +168,8 @@ std::optional<ReplayRank> replay_of(const Trace& trace, const Labels& labels,
 }
 
 void note_constants(const Constants& c, Notes& notes) {
-  constexpr const char* kLatency = "launch latency (Lambda)";
-  constexpr const char* kGap = "gap between kernels (kappa)";
+  constexpr const char* kLatency = "launch latency";
+  constexpr const char* kGap = "gap between kernels";
   if (c.launch_latency_measured && c.kernel_gap_measured) return;
   if (!c.launch_latency_measured && !c.kernel_gap_measured) {
     notes.add(NoteCode::constants_default, {}, 1, fmt::format("{} and {}", kLatency, kGap));

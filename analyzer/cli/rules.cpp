@@ -80,9 +80,9 @@ int show(const std::string& id, const std::vector<std::string>& folders) {
   if (r->gain) {
     print_value("gain",
                 fmt::format("{} to {} ({})", r->gain->lo_share, r->gain->hi_share, r->gain->basis));
-    if (const auto& w = r->gain->what_if)
-      print_value("gain",
-                  fmt::format("{} to {} of {} where that was re-simulated", w->lo, w->hi, w->id));
+    for (const GainRule::WhatIf& w : r->gain->what_if)
+      print_value("gain", fmt::format("{} to {} of {} where that was re-simulated{}", w.lo, w.hi,
+                                      w.id, w.when.empty() ? "" : " [where " + w.when + "]"));
   }
   for (const RuleAction& a : r->actions) {
     print_value("action",

@@ -50,11 +50,6 @@ std::vector<std::string> phases_words(const std::vector<const ReportFinding*>& s
 
 }  // namespace
 
-std::string ahead_words(const ReportFinding& f) {
-  if (!f.finding.ahead) return "";
-  return fmt::format("phase {}: {}", f.finding.ahead->of_phase, f.finding.ahead->because);
-}
-
 std::string settings_caption(const Report& report) {
   using By = Frameworks::By;
   const bool any =
@@ -126,6 +121,11 @@ std::string order_caption(const Report& report) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+size_t pitfalls_shown(const ReportFinding& f, bool all) {
+  const size_t count = f.finding.pitfalls.size();
+  return all || count <= kFewPitfalls ? count : kShortPitfalls;
+}
+
 std::string more_words(const ReportFinding& f, bool all) {
   std::string out = "wallsight rules show " + f.finding.rule;
   if (all) return out;
@@ -135,7 +135,7 @@ std::string more_words(const ReportFinding& f, bool all) {
       left.push_back(fmt::format("{} of {} under {}", list.size() - limit, list.size(), label));
   };
   add(f.finding.published, kShortPublished, "published");
-  add(f.finding.pitfalls, kShortPitfalls, "watch");
+  add(f.finding.pitfalls, pitfalls_shown(f, all), "watch");
   add(f.finding.verify, kShortVerify, "verify");
   return left.empty() ? out : fmt::format("{} (not shown: {})", out, fmt::join(left, ", "));
 }

@@ -82,9 +82,38 @@ std::string gain_words(const Finding& f) {
   return "at most " + percent_text(hi);
 }
 
+std::vector<std::string> parts_of(const std::string& s) {
+  constexpr std::string_view kBetween = " / ";
+  std::vector<std::string> out;
+  for (size_t at = 0;;) {
+    const size_t end = s.find(kBetween, at);
+    out.push_back(s.substr(at, end - at));
+    if (end == std::string::npos) return out;
+    at = end + kBetween.size();
+  }
+}
+
+// Keys that a rule names together, "cfg.a.x / y" to "1 / 2", as pairs: "cfg.a.x = 1; cfg.a.y = 2".
+std::string pairs_words(std::vector<std::string> keys, const std::vector<std::string>& values) {
+  std::string section;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].find('.') == std::string::npos) keys[i].insert(0, section);
+    section = keys[i].substr(0, keys[i].rfind('.') + 1);
+    const std::string& value = values[values.size() == 1 ? 0 : i];
+    const bool sentence = value.find(' ') != std::string::npos;
+    if (!value.empty()) keys[i] += (sentence ? ": " : " = ") + value;
+  }
+  return fmt::format("{}", fmt::join(keys, "; "));
+}
+
 // A setting as one would write it: "--flag value", "cfg.key = value", "NAME=value"; what is rather
 // a sentence gets a colon.
 std::string setting_words(const Action& a) {
+  if (a.set.rfind("cfg.", 0) == 0) {
+    const auto keys = parts_of(a.set), values = parts_of(a.to);
+    if (keys.size() > 1 && (values.size() == 1 || values.size() == keys.size()))
+      return pairs_words(keys, values);
+  }
   if (a.to.empty()) return a.set;
   const bool one_word = a.to.find(' ') == std::string::npos;
   const bool one_name = a.set.find(' ') == std::string::npos;
@@ -133,7 +162,7 @@ std::vector<std::string> missing_facts(const Finding& f) {
 }
 
 ReportFinding worded(const Finding& f, const Frameworks& frameworks) {
-  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}};
+  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}, {}};
   out.finding.actions = actions_for(f.actions, frameworks);
   out.actions = action_lines(out.finding.actions);
   if (out.actions.empty()) {
@@ -193,6 +222,37 @@ std::optional<std::string> not_offered_words(const Finding& f, const Report& rep
   return fmt::format("if {} ({})", f.title, fact_words(*most, f));
 }
 
+// Gains are never added: where an earlier finding promises the same time the later one says so.
+std::string shared_gain_words(const ReportFinding& f, const ReportFinding& earlier, size_t number) {
+  const Finding &a = f.finding, &b = earlier.finding;
+  const bool same = a.gain_hi_share == b.gain_hi_share && a.gain_basis == b.gain_basis &&
+                    a.gain_lo_share.value_or(0) == b.gain_lo_share.value_or(0);
+  const bool all = std::all_of(a.gain_of.begin(), a.gain_of.end(), [&](const std::string& time) {
+    return std::count(b.gain_of.begin(), b.gain_of.end(), time) > 0;
+  });
+  return same ? fmt::format("{}, the same as {}", f.gain, number)
+              : fmt::format("{}, {}of the same time as {}", f.gain, all ? "" : "partly ", number);
+}
+
+// Numbers are those of the reports: of what fires, in order.
+void refer_to_others(std::vector<ReportFinding>& findings) {
+  std::map<std::string, size_t> number_of;
+  for (const ReportFinding& f : findings)
+    if (f.finding.status == FindingStatus::fires)
+      number_of.emplace(f.finding.rule, number_of.size() + 1);
+  for (ReportFinding& f : findings) {
+    if (f.finding.status != FindingStatus::fires) break;
+    if (const auto it = number_of.find(f.finding.same_time_as);
+        it != number_of.end() && !f.gain.empty())
+      f.gain = shared_gain_words(f, findings[it->second - 1], it->second);
+    if (!f.finding.ahead) continue;
+    const auto behind = number_of.find(f.finding.ahead->of_rule);
+    const std::string which = behind == number_of.end() ? "" : fmt::format("{} ", behind->second);
+    f.ahead_of =
+        fmt::format("{}(phase {}): {}", which, f.finding.ahead->of_phase, f.finding.ahead->because);
+  }
+}
+
 // What stands in the brackets, to name each reason once.
 std::string reason_of(const std::string& words) { return words.substr(words.rfind(" (")); }
 
@@ -223,6 +283,7 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
     const auto it = title_of.find(f.finding.held_back_by);
     if (it != title_of.end()) f.after = it->second;
   }
+  refer_to_others(report.findings);
   for (const Finding& f : findings) {
     if (f.status != FindingStatus::no) continue;
     auto words = not_offered_words(f, report);

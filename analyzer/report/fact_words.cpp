@@ -1,6 +1,6 @@
-// One table of names and units; what is not in it is said by its column. A rule may have any alias
-// for a table with one row; of the others the clause that picks the row says what it is about.
-// Tested by: fact_words_test.cpp
+// What is in no table of names is said by its column. A rule may have any alias for a table with
+// one row; of the others the clause that picks the row says what it is about. Tested by:
+// fact_words_test.cpp
 #include "report/fact_words.h"
 
 #include <fmt/format.h>
@@ -9,169 +9,14 @@
 #include <cstdlib>
 
 #include "facts/fact_db.h"
+#include "report/fact_names.h"
 #include "report/numbers.h"
 #include "report/phrases.h"
 
 namespace ws {
 namespace {
 
-enum class Unit { plain, share, flag, time, bytes };
-
-struct Words {
-  std::string_view fact;   // "share_lo", or "idle.share" where the alias matters
-  std::string_view words;  // {} is what the row is about; "": not for readers
-  Unit unit = Unit::plain;
-};
-
-constexpr Words kWords[] = {
-    {"exposed_share", "exposed {} communication", Unit::share},
-    {"4 * cfg.pp", ""},  // stand in the words of their rule
-    {"4 * cfg.pp * lay.samples_per_pass", ""},
-    {"round(col.bus_gbps)", "bus GB/s"},
-    {"coalesce(cfg.moe_token_dispatcher_type, 'allgather')", "dispatcher"},
-    {"transfer_share", "of it {} transfer", Unit::share},
-    {"wait_share", "of it {} waiting", Unit::share},
-    {"unsplit_share", "of it {} waiting or transfer", Unit::share},
-    {"overlap_share", "{} communication under compute", Unit::share},
-    {"total_share", "{} communication in all", Unit::share},
-    {"main_op", "mostly {}"},
-    {"share", "{} share", Unit::share},
-    {"mean_ns", "mean {} kernel", Unit::time},
-    {"count", "{} per step"},
-    {"largest_ns", "longest {}", Unit::time},
-    {"largest_rank", "on rank"},
-    {"lo_share", "{} at least", Unit::share},
-    {"hi_share", "{} at most", Unit::share},
-    {"share_lo", "the loss takes at least", Unit::share},
-    {"share_hi", "the loss takes at most", Unit::share},
-    {"price_lo", "removing it gains at least", Unit::share},
-    {"price_hi", "removing it gains at most", Unit::share},
-    {"where_ranks", "ranks"},
-    {"where_steps", "steps"},
-    {"step_origin", "steps found by"},
-    {"stage_max_over_mean", "busiest stage, of their mean", Unit::share},
-    {"step_median_ns", "median step", Unit::time},
-    {"step_count", "steps"},
-    {"steady_count", "steps in the means"},
-    {"rank_count", "ranks recorded"},
-    {"device_count", "GPUs recorded"},
-    {"world_size", "ranks in the job"},
-    {"comm_exposed_share", "exposed communication", Unit::share},
-    {"compute_share", "compute", Unit::share},
-    {"idle_share", "idle", Unit::share},
-    {"opaque_share", "inside graphs", Unit::share},
-    {"unknown_share", "idle without a cause", Unit::share},
-    {"profiler_share", "the profiler itself, of all steps, those left out of the means too,",
-     Unit::share},
-    {"linked_share", "kernels with their launch", Unit::share},
-    {"platform", "GPU"},
-    {"run.framework", ""},
-    {"alloc_calls_per_step", "calls for memory per step"},
-    {"api_calls_per_step", "API calls per step"},
-    {"kernels_per_step", "kernels per step"},
-    {"launches_per_step", "launches per step"},
-    {"syncs_per_step", "synchronising calls per step"},
-    {"small_d2h_per_step", "small copies to the host per step"},
-    {"mean_kernel_ns", "mean kernel", Unit::time},
-    {"launch_spacing_ns", "from launch to launch", Unit::time},
-    {"sync_host_ns", "host time in synchronising calls", Unit::time},
-    {"steps_with_pause", "steps with a pause of the host"},
-    {"recompute_share", "recompute", Unit::share},
-    {"recompute_estimated", ""},
-    {"headroom_share", "free memory", Unit::share},
-    {"fragmentation_share", "reserved but not allocated", Unit::share},
-    {"alloc_share", "waiting for the allocator", Unit::share},
-    {"offload_exposed_share", "exposed offload copies", Unit::share},
-    {"offload_idle_share", "idle between the offload copies", Unit::share},
-    {"pageable_exposed_share", "exposed pageable copies", Unit::share},
-    {"pageable_copies_per_step", "pageable copies per step"},
-    {"pageable_gbps", "their rate in GB/s"},
-    {"pinned_gbps", "GB/s of large pinned copies"},
-    {"host_link_gbps", "GB/s of the link"},
-    {"pinned_link_share", "of the link to the host", Unit::share},
-    {"os", "system"},
-    {"h2d_exposed_share", "exposed copies to the device", Unit::share},
-    {"d2h_exposed_share", "exposed copies to the host", Unit::share},
-    {"h2d_bytes", "copied to the device per step", Unit::bytes},
-    {"d2h_bytes", "copied to the host per step", Unit::bytes},
-    {"peak_reserved_bytes", "peak reserved", Unit::bytes},
-    {"peak_allocated_bytes", "peak allocated", Unit::bytes},
-    {"capacity_bytes", "GPU memory", Unit::bytes},
-    {"offload_bytes", "offloaded per step", Unit::bytes},
-    {"pageable_bytes", "pageable bytes per step", Unit::bytes},
-    {"memory_share", "estimate of the GPU's memory", Unit::share},
-    {"memory_lo_share", "at least", Unit::share},
-    {"memory_hi_share", "at most", Unit::share},
-    {"memory_bytes", "estimate", Unit::bytes},
-    {"memory_uncertainty_bytes", "give or take", Unit::bytes},
-    {"recompute_cheap", ""},
-    {"recompute_corrected", "accepted"},
-    {"recompute_rejected", "not accepted"},
-    {"bubble_share", "bubble of the ideal step", Unit::share},
-    {"etp_used", "ETP as taken"},
-    {"shard_arithmetic", ""},
-    {"shard_gpus", ""},
-    {"shard_product", "replicas x shards x TP x CP x PP"},
-    {"fsdp_shard_size", "shards of FSDP"},
-    {"fsdp_replicas", "replicas of FSDP"},
-    {"attention_arithmetic", ""},  // stands in the reason
-    {"expert_arithmetic", ""},
-    {"gpus_nearest", ""},
-    {"layout_nearest", ""},
-    {"batch_arithmetic", ""},
-    {"batch_nearest", ""},
-    {"sequence_arithmetic", ""},
-    {"sequence_nearest", ""},
-    {"experts_arithmetic", ""},
-    {"experts_nearest", ""},
-    {"heads_arithmetic", ""},
-    {"heads_nearest", ""},
-    {"stages_nearest", ""},
-    {"min_gpus", "smallest job"},
-    {"attention_product", "TP x CP x PP"},
-    {"expert_product", "ETP x EP x PP"},
-    {"accumulation", "micro-batches per step"},
-    {"samples_per_pass", "micro-batch x DP"},
-    {"stages_given", "stages of the layout"},
-    {"stages", "PP x VPP"},
-    {"tokens_per_shard", "tokens per rank"},
-    {"cp_suggested", "CP to start with"},
-    {"fast_domain_gpus", "GPUs in an NVLink domain"},
-    {"dp_asked", "DP as given"},
-    {"tp", "TP"},
-    {"pp", "PP"},
-    {"cp", "CP"},
-    {"ep", "EP"},
-    {"etp", "ETP"},
-    {"dp", "DP"},
-    {"vpp", "VPP"},
-    {"gpus", "GPUs"},
-    {"seq_len", "sequence"},
-    {"num_experts", "experts"},
-    {"micro_batch", "micro-batch"},
-    {"num_layers", "layers"},
-    {"moe_top_k", "experts per token"},
-    {"cuda_graphs", "CUDA graphs", Unit::flag},
-    {"graphs_asked", "CUDA graphs asked for, not seen", Unit::flag},
-    {"reduces_in_16_bits", "gradients reduced in 16 bits", Unit::flag},
-    {"optimizer_seen", "optimizer"},
-    {"ddp_seen", "DistributedDataParallel in use", Unit::flag},
-    {"loader_workers_seen", "batches from worker processes", Unit::flag},
-    {"bf16", "BF16", Unit::flag},
-    {"fp16", "FP16", Unit::flag},
-    {"global_batch", "global batch"},
-    {"cuda_device_max_connections", "CUDA_DEVICE_MAX_CONNECTIONS"},
-    {"moe_token_dispatcher_type", "dispatcher"},
-    {"moe_flex_dispatcher_backend", "its backend"},
-    {"dispatcher_asked", "dispatcher asked for"},
-    {"precision_asked", "precision asked for"},
-    {"CASE WHEN cfg.precision_asked IS NOT NULL THEN cfg.precision END", "precision recorded"},
-    {"contradicted", "configured against recorded:"},
-    {"denied", ""},
-    {"sizes_contradicted", ""},
-    {"clock_offset_ns", "clock offset", Unit::time},
-    {"clock_error_ns", "clock error", Unit::time},
-};
+using Unit = FactUnit;
 
 bool ends_with(std::string_view s, std::string_view end) {
   return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
@@ -186,15 +31,8 @@ std::string_view column_of(std::string_view expression) {
   return dot == std::string_view::npos ? expression : expression.substr(dot + 1);
 }
 
-const Words* words_of(std::string_view expression) {
-  const std::string_view column = column_of(expression);
-  const auto find = [](std::string_view name) {
-    const auto* it = std::find_if(std::begin(kWords), std::end(kWords),
-                                  [&](const Words& w) { return w.fact == name; });
-    return it == std::end(kWords) ? nullptr : it;
-  };
-  const Words* exact = find(expression);
-  return exact != nullptr || column.empty() ? exact : find(column);
+const FactName* words_of(std::string_view expression) {
+  return name_of_fact(expression, column_of(expression));
 }
 
 // Columns whose comment says that they are 0 or 1.
@@ -206,7 +44,7 @@ bool is_flag(std::string_view column) {
   });
 }
 
-Unit unit_of(std::string_view column, const Words* words) {
+Unit unit_of(std::string_view column, const FactName* words) {
   if (words != nullptr && words->unit != Unit::plain) return words->unit;
   if (ends_with(column, "_share")) return Unit::share;
   if (ends_with(column, "_ns")) return Unit::time;
@@ -315,8 +153,10 @@ std::optional<bool> visible_share(const EvidenceValue& e) {
   return *e.number >= 0.0005;
 }
 
+bool has_words(std::string_view expression) { return words_of(expression) != nullptr; }
+
 std::string column_words(std::string_view column) {
-  const Words* words = words_of(column);
+  const FactName* words = words_of(column);
   if (words == nullptr || words->words.empty() || words->words.find("{}") != std::string::npos)
     return spaced(column);
   return std::string(words->words);
@@ -331,7 +171,7 @@ std::string config_words(const std::string& column, const std::string& value) {
 
 std::string fact_words(const EvidenceValue& e, const Finding& f) {
   const std::string_view column = column_of(e.expression);
-  const Words* words = words_of(e.expression);
+  const FactName* words = words_of(e.expression);
   if (words != nullptr && words->words.empty()) return "";
   if (column.empty() && words == nullptr) return fmt::format("{} = {}", e.expression, e.value);
   const std::string value = shown(e, unit_of(column, words));

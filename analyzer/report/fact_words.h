@@ -11,6 +11,9 @@ namespace ws {
 // "": says nothing to a reader, or is not known.
 std::string fact_words(const EvidenceValue& e, const Finding& f);
 
+// Whether a column, or an expression of a rule, has words of its own.
+bool has_words(std::string_view expression);
+
 // A column without its table: "EP", "overlap grad reduce".
 std::string column_words(std::string_view column);
 

@@ -283,7 +283,9 @@ Json finding_json(const ReportFinding& r) {
   if (f.gain_hi_share) {
     gain = {{"lo_share", maybe(f.gain_lo_share)},
             {"hi_share", *f.gain_hi_share},
-            {"basis", f.gain_basis}};
+            {"basis", f.gain_basis},
+            {"of", words(f.gain_of)},
+            {"same_time_as", f.same_time_as.empty() ? Json(nullptr) : Json(f.same_time_as)}};
   }
   Json actions = Json::array();
   for (const Action& a : f.actions)

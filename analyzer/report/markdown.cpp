@@ -84,7 +84,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, std::ostream&
   if (!f.gain.empty()) out << "gain " << f.gain << "; ";
   out << "phase: " << f.finding.phase << ")\n";
   print_item("after", f.after, out);
-  print_item("ahead of", ahead_words(f), out);
+  print_item("ahead of", f.ahead_of, out);
   for (const std::string& other : f.instead_of) print_item("instead of", other, out);
   for (const auto& line : f.actions) {
     if (line.text.empty()) {
@@ -98,7 +98,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, std::ostream&
   print_item("because", f.because, out);
   print_item("why", all ? f.finding.why : first_sentences(f.finding.why), out);
   print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);
-  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : kShortPitfalls, out);
+  print_some("watch", f.finding.pitfalls, pitfalls_shown(f, all), out);
   print_some("verify", f.finding.verify, all ? SIZE_MAX : kShortVerify, out);
   out << "   - more: " << markdown_code(more_words(f, true))
       << more_words(f, all).substr(more_words(f, true).size()) << "\n";
@@ -139,7 +139,7 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
     out << fmt::format("- and {} more (--all)\n", report.not_offered.size() - kShortNotOffered);
 }
 
-void print_notes(const Report& report, std::ostream& out) {
+void print_notes(const Report& report, bool all, std::ostream& out) {
   out << "\n## WHAT I COULD NOT SEE\n\n";
   for (size_t i = 0; i < report.notes.size(); ++i) {
     const ReportNote& n = report.notes[i];
@@ -149,7 +149,7 @@ void print_notes(const Report& report, std::ostream& out) {
   }
   if (const auto line = recorder_line(report))
     out << "- recording: " << escape_markdown(*line) << "\n";
-  for (const std::string& line : assumption_lines(report))
+  for (const std::string& line : assumption_lines(report, all))
     out << "- assumed: " << escape_markdown(line) << "\n";
 }
 
@@ -165,7 +165,7 @@ void render_markdown(const Report& report, const RenderOptions& options, std::os
   print_verdict(report, out);
   print_where(report, out);
   print_actions(report, options, out);
-  print_notes(report, out);
+  print_notes(report, options.all, out);
   for (const Table& table : detail_tables(report, options.all)) print_table(table, out);
 }
 

@@ -222,6 +222,8 @@ struct ReportFinding {
   std::string gain;                        // "at most 47 %", "" when nothing is promised
   std::vector<std::string> instead_of;     // number and title of earlier findings it excludes
   std::string after;                       // title of the finding that holds it back
+  std::string
+      ahead_of;  // "4 (phase scale): this one answers the verdict", "" in the order of phases
   // One line per framework: "Megatron-LM", "--flag value"; notes apart.
   struct Line {
     std::string framework, text, note;

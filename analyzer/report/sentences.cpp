@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "report/fact_words.h"
@@ -186,7 +188,64 @@ std::optional<std::string> recorder_line(const Report& report) {
   return out;
 }
 
-std::vector<std::string> assumption_lines(const Report& report) {
+namespace {
+
+// Whether a condition or an evidence of what fires reads the setting: ".cp" but not
+// ".cp_comm_type".
+bool gates_a_finding(const std::string& column, const Report& report) {
+  const std::string name = "." + column;
+  const auto reads = [&](const std::string& sql) {
+    for (size_t at = sql.find(name); at != std::string::npos; at = sql.find(name, at + 1)) {
+      const size_t end = at + name.size();
+      if (end == sql.size() ||
+          (sql[end] != '_' && std::isalnum(static_cast<unsigned char>(sql[end])) == 0))
+        return true;
+    }
+    return false;
+  };
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const ReportFinding& r) {
+    const Finding& f = r.finding;
+    return f.status == FindingStatus::fires &&
+           (std::any_of(f.clauses.begin(), f.clauses.end(),
+                        [&](const ClauseValue& c) { return reads(c.clause); }) ||
+            std::any_of(f.evidence.begin(), f.evidence.end(),
+                        [&](const EvidenceValue& e) { return reads(e.expression); }));
+  });
+}
+
+bool is_of_layout(const std::string& column) {
+  static constexpr std::string_view kLayout[] = {
+      "tp",         "pp",          "vpp",       "cp",           "ep",
+      "etp",        "dp",          "gpus",      "micro_batch",  "seq_len",
+      "num_layers", "num_experts", "framework", "global_batch", "precision"};
+  return std::find(std::begin(kLayout), std::end(kLayout), column) != std::end(kLayout);
+}
+
+// A short list as it is; of a long one the layout and what the findings rest on, unless all is
+// asked for.
+std::string config_line(const Report& report, bool all) {
+  constexpr size_t kFewSettings = 10, kFewLeft = 2;
+  std::vector<std::string> shown, known;
+  size_t left = 0;
+  for (const auto& [name, value] : report.run.config) {
+    const std::string words = config_words(name, value);
+    if (words.empty()) continue;
+    known.push_back(words);
+    if (is_of_layout(name) || gates_a_finding(name, report)) {
+      shown.push_back(words);
+    } else {
+      ++left;
+    }
+  }
+  if (all || known.size() <= kFewSettings || left <= kFewLeft)
+    return fmt::format("{}", fmt::join(known, ", "));
+  shown.push_back(fmt::format("{} more settings (--all)", left));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> assumption_lines(const Report& report, bool all) {
   std::vector<std::string> out;
   std::string line;
   if (!report.whole_window) {
@@ -202,10 +261,7 @@ std::vector<std::string> assumption_lines(const Report& report) {
     }
     out.push_back(line);
   }
-  line.clear();
-  for (const auto& [name, value] : report.run.config)
-    if (const std::string words = config_words(name, value); !words.empty())
-      line += (line.empty() ? "" : ", ") + words;
+  line = config_line(report, all);
   if (!line.empty())
     out.push_back((report.run.config_given
                        ? "configuration as given, and as recorded where that is known: "
@@ -221,7 +277,7 @@ std::vector<std::string> assumption_lines(const Report& report) {
     const std::string low = duration_text(lo), high = duration_text(hi);
     return low == high ? low : fmt::format("{} to {}", low, high);
   };
-  out.push_back(fmt::format("launch latency (Lambda) {}, gap between kernels (kappa) {}",
+  out.push_back(fmt::format("launch latency {}, gap between kernels {}",
                             range(&ReportRank::launch_latency_ns),
                             range(&ReportRank::kernel_gap_ns)));
   if (const bool gains = std::any_of(report.findings.begin(), report.findings.end(),

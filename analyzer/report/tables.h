@@ -13,7 +13,8 @@ inline constexpr size_t kShortActions = 5;  // actions
 inline constexpr size_t kShortList = 4;     // rules that may apply
 inline constexpr size_t kShortNotOffered = 6;
 inline constexpr size_t kShortPublished = 1;  // lines of one action
-inline constexpr size_t kShortPitfalls = 2;
+inline constexpr size_t kShortPitfalls = 2;   // of more than kFewPitfalls
+inline constexpr size_t kFewPitfalls = 3;
 inline constexpr size_t kShortVerify = 1;
 
 struct Table {
@@ -46,17 +47,17 @@ std::string where_caption(const Report& report);
 std::vector<std::string> details_of(const WhereRow& row, const TimeUnit& unit);
 std::string price_sentence(const Report& report);  // "" without a price
 // Steps left out, configuration, constants.
-std::vector<std::string> assumption_lines(const Report& report);
+std::vector<std::string> assumption_lines(const Report& report, bool all);
 // What our own recorder cost; nullopt: another tool recorded.
 std::optional<std::string> recorder_line(const Report& report);
 bool advises(const Report& report, size_t note);  // the last of neighbours with one advice
 std::string note_line(const ReportNote& note);    // text, count, first place
-// "phase fit: it answers the verdict", "" where the list keeps to the order of the phases.
-std::string ahead_words(const ReportFinding& f);
 // Whose settings stand below and how to tell; "" where only one framework is possible.
 std::string settings_caption(const Report& report);
 // The setting of one framework with its note.
 std::string action_text(const ReportFinding::Line& line);
+// How many of an action's cautions are shown; the first ones matter most for this run.
+size_t pitfalls_shown(const ReportFinding& f, bool all);
 // Whole sentences of s, at least one, at most about two lines of a terminal.
 std::string first_sentences(const std::string& s);
 // Where the rule stands, and how many of its lines are not shown.

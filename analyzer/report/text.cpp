@@ -133,7 +133,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
   }
   if (!gain_in_tail) print_labelled("gain", f.gain, out);
   print_labelled("after", f.after, out);
-  print_labelled("ahead of", ahead_words(f), out);
+  print_labelled("ahead of", f.ahead_of, out);
   for (const std::string& other : f.instead_of) print_labelled("instead of", other, out);
   std::string previous;
   for (const auto& line : f.actions) {
@@ -143,7 +143,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
   print_labelled("because", f.because, out);
   print_labelled("why", all ? f.finding.why : first_sentences(f.finding.why), out);
   print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);
-  print_some("watch", f.finding.pitfalls, all ? SIZE_MAX : kShortPitfalls, out);
+  print_some("watch", f.finding.pitfalls, pitfalls_shown(f, all), out);
   print_some("verify", f.finding.verify, all ? SIZE_MAX : kShortVerify, out);
   print_labelled("more", more_words(f, all), out);
 }
@@ -185,8 +185,8 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
     out << fmt::format("     and {} more (--all)\n", report.not_offered.size() - kShortNotOffered);
 }
 
-void print_notes(const Report& report, const Paint& paint, std::ostream& out) {
-  const auto assumptions = assumption_lines(report);
+void print_notes(const Report& report, bool all, const Paint& paint, std::ostream& out) {
+  const auto assumptions = assumption_lines(report, all);
   out << heading(paint, "WHAT I COULD NOT SEE", "");
   for (size_t i = 0; i < report.notes.size(); ++i) {
     const ReportNote& n = report.notes[i];
@@ -288,7 +288,7 @@ void render_text(const Report& report, const RenderOptions& options, std::ostrea
   print_verdict(report, paint, out);
   print_where(report, paint, out);
   print_actions(report, options, paint, out);
-  print_notes(report, paint, out);
+  print_notes(report, options.all, paint, out);
   for (const Table& table : detail_tables(report, options.all)) print_table(table, paint, out);
 }
 

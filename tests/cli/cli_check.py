@@ -328,7 +328,7 @@ class Rules(Cli):
         source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
         rule = json.loads(source.read_text())
         rule.update(id="mine/own", title="a rule of my own house", after=[], conflicts=[], causes=[])
-        rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"]})
+        rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"], "why": "A sentence of this house."})
         rule.pop("gain", None)
         (self.folder / "mine").mkdir()
         (self.folder / "mine/own.json").write_text(json.dumps(rule))
@@ -353,7 +353,7 @@ class Inputs(Cli):
         report = json.loads(run("analyze", SOURCE / "samples/kineto/exposed_all_to_all", "-o", facts, "--report", "json").stdout)
         texts = [n["text"] for n in report["notes"] if n["code"] == "constants_default"]
         self.assertEqual(len(texts), 1, texts)
-        self.assertTrue(texts[0].endswith(": launch latency (Lambda); the gap between kernels (kappa) was measured"), texts)
+        self.assertTrue(texts[0].endswith(": launch latency; the gap between kernels was measured"), texts)
         with sqlite3.connect(facts) as db:
             used = db.execute("SELECT DISTINCT launch_latency_ns, kernel_gap_ns = 2000 FROM fact_rank").fetchall()
         self.assertEqual(used, [(5000, 0)])

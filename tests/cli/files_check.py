@@ -19,7 +19,7 @@ def own_rule(path):
     source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
     rule = json.loads(source.read_text())
     rule.update(id=f"{path.parent.name}/{path.stem}", title="a rule of my own house", after=[], conflicts=[], causes=[])
-    rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"]})
+    rule.update({"from": "fact_run r", "when": ["r.rank_count >= 1"], "evidence": ["r.rank_count"], "why": "A sentence of this house."})
     rule.pop("gain", None)
     path.write_text(json.dumps(rule))
     return path

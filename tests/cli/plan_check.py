@@ -137,7 +137,9 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertEqual((fired[0]["rule"], fired[0]["phase"], fired[0]["wall"]), ("configuration/not_in_effect", "data", None))
         self.assertEqual([a["set"] for a in fired[0]["actions"]], ["use_distributed_optimizer", "num_workers", "run configuration"])
         self.assertFalse([n for n in report["notes"] if n["code"] == "config_contradicted"])
-        self.assertTrue(any("--use-distributed-optimizer" in a["set"] for f in fired[1:] for a in f["actions"]))
+        settings = [a["set"] for f in fired[1:] for a in f["actions"]]
+        self.assertIn("--overlap-grad-reduce", settings)
+        self.assertFalse([s for s in settings if "--overlap-param-gather" in s], "there are no gathers")
         self.assertNotIn("configuration/no_loader_workers", rules(report))
         # The type of the GEMMs is one of them, and what is off in the file and on is another.
         for sample, config, told in (("healthy", {"mixed_precision": "float32"}, ["precision"]), ("recompute", {"recompute_granularity": "none"}, ["recompute_granularity"]),

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "advise/advise.h"
+#include "advise/claims.h"
 #include "advise/evaluate.h"
 #include "support/rule_facts.h"
 #include "support/rule_text.h"
@@ -276,6 +277,17 @@ TEST_CASE("gains are in order and inside the step wherever a rule fires") {
   }
 }
 
+// Else two findings on the same time could promise it twice.
+TEST_CASE("every gain is of a time that is known by name") {
+  for (const Rule& rule : catalogue().rules) {
+    if (!rule.gain) continue;
+    INFO(rule.id);
+    for (const GainRule::WhatIf& w : rule.gain->what_if) CHECK(!times_of_change(w.id).empty());
+    const VerdictFacts verdict{false, rule.causes.empty() ? "" : rule.causes.front(), ""};
+    CHECK(!gain_times(rule, {}, verdict).empty());
+  }
+}
+
 TEST_CASE("every condition of an action or a line holds in a case that fires, and fails in one") {
   for (const Rule& rule : catalogue().rules) {
     const auto cases = cases_of(rule);
@@ -283,6 +295,8 @@ TEST_CASE("every condition of an action or a line holds in a case that fires, an
     for (const RuleAction& action : rule.actions) conditions.push_back(action.when);
     for (const auto* lines : {&rule.why, &rule.published, &rule.pitfalls, &rule.verify})
       for (const RuleLine& line : *lines) conditions.push_back(line.when);
+    if (rule.gain)
+      for (const GainRule::WhatIf& w : rule.gain->what_if) conditions.push_back(w.when);
     for (const std::string& condition : conditions) {
       if (condition.empty()) continue;
       Rule raw = rule;

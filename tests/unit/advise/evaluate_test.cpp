@@ -187,7 +187,8 @@ TEST_CASE("words are said for the runs they are meant for, and where that is not
   const std::vector<std::string> all = {"for all", "of a flag"}, some = {"for all"};
   CHECK(pitfalls_of(R"({"framework": "pytorch", "framework_by": "operators"})") == some);
   CHECK(pitfalls_of(R"({"framework": "pytorch", "framework_by": "kernels"})") == all);
-  CHECK(pitfalls_of(R"({"framework": "megatron_lm", "framework_by": "core"})") == all);
+  CHECK(pitfalls_of(R"({"framework": "megatron_lm", "framework_by": "core"})") ==
+        std::vector<std::string>{"of a flag", "for all"});
 }
 
 TEST_CASE("an empty table leaves nothing open where another one decides") {
@@ -195,4 +196,41 @@ TEST_CASE("an empty table leaves nothing open where another one decides") {
   CHECK(f.status == FindingStatus::no);
   CHECK(f.clauses[0].holds == false);
   CHECK(!f.clauses[1].holds);
+}
+
+TEST_CASE("of several re-simulated changes those count whose condition is known to hold") {
+  json o = comm_rule();
+  o["gain"]["what_if"] = json::parse(R"([
+      {"id": "ep_removed", "lo": 1, "hi": 1, "when": "run.rank_count = 8"},
+      {"id": "ep_zero", "lo": 0.2, "hi": 0.6},
+      {"id": "tp_zero", "lo": 0, "hi": 1, "when": "run.world_size = 8"}])");
+  const auto changes = [&](const char* run) {
+    std::string out;
+    for (const Finding::FromWhatIf& w :
+         judge(o, std::string(R"({"fact_run": {"cause": "ep_all_to_all", )") + run +
+                      R"(}, "fact_comm": [{"kind": "ep", "exposed_share": 0.4,
+                          "overlap_share": 0.1}]})")
+             .what_ifs)
+      out += w.id + " ";
+    return out;
+  };
+  CHECK(changes(R"("rank_count": 8)") == "ep_removed ep_zero ");
+  CHECK(changes(R"("rank_count": 4)") == "ep_zero ");
+  CHECK(changes(R"("rank_count": 4, "world_size": 8)") == "ep_zero tp_zero ");
+}
+
+TEST_CASE("cautions that matter for the run come first") {
+  json o = comm_rule();
+  o["pitfalls"] = json::parse(R"([
+      {"text": "not known", "when": "run.world_size = 8"},
+      "any run",
+      {"text": "another framework", "frameworks": ["megatron_lm"]},
+      {"text": "its framework", "frameworks": ["pytorch"]},
+      {"text": "does not hold", "when": "run.rank_count = 4"},
+      {"text": "holds", "when": "run.rank_count = 8"}])");
+  const char* facts = R"({"fact_run": {"cause": "ep_all_to_all", "rank_count": 8},
+      "fact_config": {"framework": "pytorch"},
+      "fact_comm": [{"kind": "ep", "exposed_share": 0.4, "overlap_share": 0.1}]})";
+  CHECK(judge(o, facts).pitfalls ==
+        std::vector<std::string>{"holds", "its framework", "any run", "not known"});
 }

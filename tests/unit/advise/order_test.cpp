@@ -267,11 +267,15 @@ TEST_CASE("where the list leaves the order of the phases it says of which and wh
                       {"d", "profile", {"gc_pause"}},
                       {"e", "data"}},
                      two)) ==
-        "c(fit: it answers the verdict) d(fit: it answers the second cause of the verdict) a b e ");
+        "c(fit: this one answers the verdict) d(fit: this one answers the second cause of the "
+        "verdict) a b e ");
+  const auto list = ordered({{"c", "retune", {"launch_bound"}}, {"a", "fit"}, {"b", "fit"}}, two);
+  REQUIRE(list[0].ahead);
+  CHECK(list[0].ahead->of_rule == "a");  // the nearest one behind it
   Entry leads{"c", "scale", {"launch_bound"}};
   leads.after = {"x"};
   CHECK(said(ordered({leads, {"x", "retune"}}, two)) ==
-        "x(scale: an action that follows builds on it) c ");
+        "x(scale: an action that follows builds on this one) c ");
   // What is held back says so already, and how to record is no phase of the work.
   CHECK(said(ordered({broken("x", "fit"), {"a", "scale"}, {"c", "retune", {"launch_bound"}}},
                      two)) == "x c a ");

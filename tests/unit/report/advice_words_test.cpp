@@ -59,9 +59,9 @@ TEST_CASE("data findings are no phase of the work") {
 
 TEST_CASE("an action ahead of an earlier phase says so in text and Markdown") {
   Finding a = firing("x/a", "First"), b = firing("x/b", "Second");
-  a.ahead = Finding::Ahead{"fit", "it answers the verdict"};
+  a.ahead = Finding::Ahead{"fit", "this one answers the verdict", "x/b"};
   const std::string text = text_of(exchange_facts(), {a, b});
-  CHECK(has(text, "     ahead of         phase fit: it answers the verdict\n"));
+  CHECK(has(text, "     ahead of         2 (phase fit): this one answers the verdict\n"));
   CHECK(text.find("ahead of", text.find("ahead of") + 1) == std::string::npos);
 }
 
@@ -88,6 +88,31 @@ TEST_CASE("an action of other frameworks only is not offered as one of this run"
   CHECK(has(text,
             "     PyTorch          no setting known; the catalogue has those of Megatron-LM, "
             "Megatron Bridge\n"));
+}
+
+TEST_CASE("a gain of the same time as an earlier one says so") {
+  Finding a = firing("x/a", "First"), b = firing("x/b", "Second"), c = firing("x/c", "Third");
+  for (Finding* f : {&a, &b, &c}) {
+    f->gain_lo_share = 0.1;
+    f->gain_hi_share = 0.3;
+    f->gain_basis = "ceiling";
+  }
+  c.gain_hi_share = 0.2;
+  b.same_time_as = c.same_time_as = "x/a";
+  const std::string text = text_of(exchange_facts(), {a, b, c});
+  CHECK(has(text, "gain at most 30.0 %   "));
+  CHECK(has(text, "gain at most 30.0 %, the same as 1   "));
+  CHECK(has(text, "gain at most 20.0 %, of the same time as 1   "));
+}
+
+TEST_CASE("few cautions are all shown, of many the first two") {
+  Finding f = firing("x/a", "First");
+  f.pitfalls = {"one", "two", "three"};
+  CHECK(has(text_of(exchange_facts(), {f}), "three"));
+  f.pitfalls.push_back("four");
+  const std::string text = text_of(exchange_facts(), {f});
+  CHECK(has(text, "two"));
+  CHECK(!has(text, "three"));
 }
 
 TEST_CASE("an action says how many of its lines are left out") {

@@ -15,7 +15,7 @@ TEST_CASE("explain shows every clause with its value and how to supply what is m
        {"communication/flex: fires", "  +  ep.exposed_share > 0.10 [ep.exposed_share = 0.45]",
         "value: ep.exposed_share = 0.45", "communication/pad: can not say",
         "  ?  config.overlap_grad_reduce = 0",
-        "missing: fact_config.overlap_grad_reduce (overlap grad reduce of the run configuration:",
+        "missing: fact_config.overlap_grad_reduce (overlap of the gradient reduction of the run",
         "communication/tp_overlap: does not fire", "  -  tp.exposed_share > 0.10",
         "source: a guide"}) {
     INFO(part << "\n" << text);
@@ -33,7 +33,7 @@ TEST_CASE("the summary has a line for every rule, those that fire first") {
                no = text.find("does not fire  communication/tp_overlap ");
   CHECK(fires == 0);
   CHECK((fires < unknown && unknown < no && no != std::string::npos));
-  CHECK(text.find("missing: overlap grad reduce of the run") != std::string::npos);
+  CHECK(text.find("missing: overlap of the gradient") != std::string::npos);
   CHECK(text.find("not: tp.exposed_share > 0.10\n") != std::string::npos);
 }
 

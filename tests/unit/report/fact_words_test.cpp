@@ -1,5 +1,6 @@
 #include "report/fact_words.h"
 
+#include "advise/rule.h"
 #include "facts/fact_db.h"
 #include "support/catch.h"
 
@@ -36,8 +37,8 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
         "dispatcher alltoall");
   CHECK(words("4 * cfg.pp", 16, "16").empty());  // a mark in the words of the rule
   CHECK(words("cfg.recompute_modules", std::nullopt, " mlp layernorm ") ==
-        "recompute modules mlp layernorm");
-  CHECK(words("cfg.overlap_grad_reduce", 1) == "overlap grad reduce yes");
+        "recomputed modules mlp layernorm");
+  CHECK(words("cfg.overlap_grad_reduce", 1) == "overlap of the gradient reduction yes");
   CHECK(words("mem.capacity_bytes", 85029158912) == "GPU memory 79.2 GiB");
 }
 
@@ -56,6 +57,21 @@ TEST_CASE("fact words: a count says what is counted") {
   CHECK(words("m.count", 810, "", "m.class = 'membound'") ==
         "memory-bound kernels, device copies and fills per step 810");
   CHECK(words("m.mean_ns", 6800, "", "m.class = 'membound'") == "mean of these 6.8 us");
+}
+
+TEST_CASE("fact words: all that a rule or the configuration shows has words of its own") {
+  const auto folder = read_rule_folder(WS_SOURCE_DIR "/rules");
+  REQUIRE(folder);
+  for (const Rule& rule : folder->set.rules) {
+    for (const std::string& e : rule.evidence) {
+      INFO(rule.id << ": " << e);
+      CHECK(has_words(e));
+    }
+  }
+  for (const FactColumn& c : facts_columns()) {
+    INFO(c.column);
+    if (c.table == "fact_config") CHECK(has_words(c.column));
+  }
 }
 
 TEST_CASE("fact words: what is not known or says nothing is left out") {

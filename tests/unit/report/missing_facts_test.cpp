@@ -23,7 +23,7 @@ TEST_CASE("missing facts have words and a way to supply them") {
         "memory events: torch.profiler with profile_memory=True, or nsys with "
         "--cuda-memory-usage=true");
   CHECK(facts_words({"fact_config.ep", "fact_config.overlap_grad_reduce"}) ==
-        "EP, overlap grad reduce of the run configuration: --config FILE");
+        "EP, overlap of the gradient reduction of the run configuration: --config FILE");
   CHECK(facts_words({"fact_config.tp", "fact_layout.bubble_share",
                      "fact_memory.peak_reserved_bytes", "fact_memory.headroom_share"}) ==
         "TP of the run configuration, sizes, GPUs and platform in the run configuration: --config "
