@@ -35,6 +35,7 @@ std::string group_sentence(LossGroup loss, const RunMeans& means, const RunVerdi
                                 span_text(row.ns.lo_ns, row.ns.hi_ns, means.step_ns()),
                                 duration(means.step_ns()));
   const std::vector<CauseShare> parts = causes_of(loss, ranks, means);
+  if (parts.size() == 1 && words_in(loss, parts[0].cause) == words_of(loss)) return out;
   for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i) {
     if (i == 0 || 200 * parts[i].ns >= means.step_ns())
       out += fmt::format("{}{} {}", i == 0 ? ": " : ", ", words_in(loss, parts[i].cause),

@@ -82,9 +82,12 @@ std::vector<uint32_t> sorted_rows(size_t count, const std::vector<TimeNs>& begin
                                   const std::vector<TimeNs>& end) {
   std::vector<uint32_t> rows(count);
   std::iota(rows.begin(), rows.end(), 0U);
-  std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+  const auto before = [&](uint32_t a, uint32_t b) {
     return begin[a] != begin[b] ? begin[a] < begin[b] : end[a] > end[b];
-  });
+  };
+  // Most changes leave the order as it was recorded.
+  if (!std::is_sorted(rows.begin(), rows.end(), before))
+    std::stable_sort(rows.begin(), rows.end(), before);
   return rows;
 }
 
@@ -126,6 +129,8 @@ class Columns {
 
   void add_calls() {
     std::vector<TimeNs> begin, end;
+    begin.reserve(rank_.calls.size());
+    end.reserve(rank_.calls.size());
     for (size_t i = 0; i < rank_.calls.size(); ++i) {
       const uint32_t node = graph_.node_of_call(row_, i);
       begin.push_back(begin_of(events_, node));
@@ -134,6 +139,9 @@ class Columns {
     const auto rows = sorted_rows(rank_.calls.size(), begin, end);
     call_at_.resize(rows.size());
     ApiCalls& c = out_.trace.calls;
+    for (auto* times : {&c.begin_ns, &c.end_ns}) times->reserve(rows.size());
+    c.name.reserve(rows.size());
+    c.thread.reserve(rows.size());
     for (uint32_t i = 0; i < rows.size(); ++i) {
       const ReplayCall& call = rank_.calls[rows[i]];
       c.begin_ns.push_back(begin[rows[i]]);
@@ -145,7 +153,10 @@ class Columns {
   }
 
   void add_ops() {
+    const size_t count = rank_.ops.size();
     std::vector<TimeNs> begin, end, order_end;
+    begin.reserve(count);
+    end.reserve(count);
     for (size_t i = 0; i < rank_.ops.size(); ++i) {
       const uint32_t node = graph_.node_of_op(row_, i);
       begin.push_back(begin_of(events_, node));
@@ -154,6 +165,7 @@ class Columns {
     order_end.assign(begin.size(), 0);  // device records are in order of begin, then row
     GpuOps& o = out_.trace.ops;
     OpLabels& l = out_.labels;
+    reserve_ops(count);
     for (const uint32_t i : sorted_rows(rank_.ops.size(), begin, order_end)) {
       const ReplayOp& op = rank_.ops[i];
       out_.trace.ops_by_device[rank_.streams[op.stream].device].push_back(
@@ -173,6 +185,14 @@ class Columns {
       l.communicator.push_back(kNoRow);
       out_.arrivals.push_back(arrival(graph_.node_of_op(row_, i)));
     }
+  }
+
+  void reserve_ops(size_t count) {
+    GpuOps& o = out_.trace.ops;
+    OpLabels& l = out_.labels;
+    const auto all = [count](auto&... columns) { (columns.reserve(count), ...); };
+    all(o.begin_ns, o.end_ns, o.name, o.stream, o.kind, o.launch, o.copy, l.cls, l.kind, l.coll,
+        l.flags, l.communicator, out_.arrivals);
   }
 
   // Begin of the rendezvous that the op's end waits for.

@@ -41,9 +41,15 @@ std::string because_words(const Finding& f) {
     if (any_share && !visible_share(e).value_or(true)) continue;
     const bool counted = e.expression.rfind("cfg.", 0) != 0 && e.expression.rfind("lay.", 0) != 0;
     if (counted && e.number == 0.0 && !visible_share(e)) continue;
-    const std::string words = fact_words(e, f);
+    std::string words = fact_words(e, f);
     if (words.empty() || joins_interval(words, parts)) continue;
-    parts.push_back(words);
+    // "of it" is of the exposed time, where that has been named.
+    constexpr std::string_view kOfIt = "of it ";
+    if (words.rfind(kOfIt, 0) == 0 &&
+        std::none_of(parts.begin(), parts.end(),
+                     [](const std::string& p) { return p.rfind("exposed ", 0) == 0; }))
+      words.erase(0, kOfIt.size());
+    parts.push_back(std::move(words));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

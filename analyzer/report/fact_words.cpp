@@ -180,6 +180,8 @@ std::string fact_words(const EvidenceValue& e, const Finding& f) {
   if (column == "step_origin")
     return value == "whole" ? "no steps found"
                             : fmt::format("steps found by {}", phrase_of_origin(value));
+  if (column == "where_ranks")
+    return (value.find(',') == std::string::npos ? "on rank " : "on ranks ") + value;
   std::string out = words != nullptr ? std::string(words->words) : spaced(column);
   if (out.find("{}") != std::string::npos) {
     const Subject about = subject_of(e.expression, f);

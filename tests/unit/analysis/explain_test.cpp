@@ -238,6 +238,14 @@ TEST_CASE("why: communication of unknown groups is called that in every sentence
   CHECK(text.find("no single cause") == std::string::npos);
 }
 
+TEST_CASE("why: a group with one cause of its own name does not name it twice") {
+  const std::string text =
+      all(made::verdict({{Leaf::gemm, 7'000'000}, {Leaf::comm_pp_wait, 3'000'000}}).why);
+  INFO(text);
+  CHECK(text.find("pipeline bubble takes 30.0 % (3.0 ms) of the 10.0 ms step\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("why: exposed communication that blocks nothing names what the host does") {
   DeviceAnalysis device = made::device(made::leaves({{Leaf::gemm, 4'000'000},
                                                      {Leaf::comm_dp_unsplit, 4'000'000},

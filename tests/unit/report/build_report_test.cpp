@@ -253,6 +253,16 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
         "reserved 512 B, 100 * idle.share = 12.0");
 }
 
+TEST_CASE("a part is 'of it' only behind what it is a part of") {
+  Finding f = firing("a/b", "Something");
+  f.clauses = {{"ep.kind = 'ep'", true, {}}};
+  f.evidence = {{"ep.wait_share", "0.3", 0.3}, {"ep.exposed_share", "0.45", 0.45}};
+  const auto because = [&] { return build(exchange_facts(), {f}).findings[0].because; };
+  CHECK(because() == "EP waiting 30.0 %, exposed EP communication 45.0 %");
+  std::swap(f.evidence[0], f.evidence[1]);
+  CHECK(because() == "exposed EP communication 45.0 %, of it EP waiting 30.0 %");
+}
+
 TEST_CASE("the two ends of an interval are told as one") {
   Finding f = firing("a/b", "Something");
   f.evidence = {{"run.share_lo", "0.182", 0.182},

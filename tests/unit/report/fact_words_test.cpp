@@ -30,7 +30,9 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
   CHECK(words("run.step_origin", std::nullopt, "whole") == "no steps found");
   CHECK(words("lay.dp", 1) == "DP 1");
   CHECK(words("lay.etp_used", 2) == "ETP as taken 2");
-  CHECK(words("run.where_ranks", std::nullopt, "2, 3") == "ranks 2, 3");
+  CHECK(words("run.where_ranks", std::nullopt, "2, 3") == "on ranks 2, 3");
+  CHECK(words("run.where_ranks", 3, "3") == "on rank 3");
+  CHECK(words("run.where_steps", std::nullopt, "ProfilerStep#7") == "in ProfilerStep#7");
   CHECK(words("ep.main_op", std::nullopt, "all_to_all") == "mostly all to all");
   CHECK(words("round(col.bus_gbps)", 26, "26") == "bus GB/s 26");
   CHECK(words("coalesce(cfg.moe_token_dispatcher_type, 'allgather')", std::nullopt, "alltoall") ==
