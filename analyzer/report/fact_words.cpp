@@ -75,6 +75,8 @@ std::string idle_words(const std::string& cause) {
   if (cause == "kernel_gap") return "idle between kernels";
   if (cause == "dependency") return "idle with work launched";
   if (cause == "unknown") return "idle without a cause";
+  if (cause == "alloc") return "idle for the allocator";
+  if (cause == "jit") return "idle for code loading and compilation";
   return fmt::format("idle for {}", phrase_of_idle(cause));
 }
 

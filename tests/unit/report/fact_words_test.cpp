@@ -47,6 +47,9 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
 TEST_CASE("fact words: a count says what is counted") {
   CHECK(words("idle.count", 5, "", "idle.cause = 'dataload'") ==
         "stretches idle for data loading, in all 5");
+  CHECK(words("idle.share", 0.2, "", "idle.cause = 'alloc'") == "idle for the allocator 20.0 %");
+  CHECK(words("idle.share", 0.2, "", "idle.cause = 'jit'") ==
+        "idle for code loading and compilation 20.0 %");
   CHECK(words("idle.share", 0.2, "", "idle.cause = 'dependency'") ==
         "idle with work launched 20.0 %");
   CHECK(words("dp.count", 4, "", "dp.kind = 'dp'") == "DP collectives of every kind per step 4");
