@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "report/build_parts.h"
@@ -231,13 +232,12 @@ std::optional<std::string> not_offered_words(const Finding& f, const Report& rep
 // Gains are never added: where an earlier finding promises the same time the later one says so.
 std::string shared_gain_words(const ReportFinding& f, const ReportFinding& earlier, size_t number) {
   const Finding &a = f.finding, &b = earlier.finding;
-  const bool same = a.gain_hi_share == b.gain_hi_share && a.gain_basis == b.gain_basis &&
-                    a.gain_lo_share.value_or(0) == b.gain_lo_share.value_or(0);
+  const bool same = std::abs(*a.gain_hi_share - *b.gain_hi_share) < 0.0005;  // as printed
   const bool all = std::all_of(a.gain_of.begin(), a.gain_of.end(), [&](const std::string& time) {
     return std::count(b.gain_of.begin(), b.gain_of.end(), time) > 0;
   });
-  return same ? fmt::format("{}, the same as {}", f.gain, number)
-              : fmt::format("{}, {}of the same time as {}", f.gain, all ? "" : "partly ", number);
+  return same ? fmt::format("{}, the same as item {}", f.gain, number)
+              : fmt::format("{}, {}of the same time as item {}", f.gain, all ? "" : "partly ", number);
 }
 
 // Numbers are those of the reports: of what fires, in order.

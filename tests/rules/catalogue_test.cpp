@@ -327,6 +327,25 @@ TEST_CASE("the program knows no rule by its name") {
   }
 }
 
+// A recording need not be of a transformer: its parts are named only where a condition says so.
+TEST_CASE("what is said to any run names no part of a transformer") {
+  const auto check = [](const std::string& text) {
+    for (const char* part :
+         {"transformer block", "rotary", "residual", "dropout", "attention head"})
+      CHECK(text.find(part) == std::string::npos);
+  };
+  for (const Rule& rule : catalogue().rules) {
+    const bool of_attention = rule.id.find("attention") != std::string::npos;
+    if (of_attention || rule.phase == "data" || !rule.kind.empty()) continue;
+    INFO(rule.id);
+    for (const auto* lines : {&rule.why, &rule.pitfalls, &rule.verify})
+      for (const RuleLine& line : *lines)
+        if (line.when.empty() && line.frameworks.empty()) check(line.text);
+    for (const RuleAction& a : rule.actions)
+      if (a.framework == "any" || a.framework == "pytorch") check(a.set + a.to + a.note);
+  }
+}
+
 TEST_CASE("texts of rules: whole sentences in why, no line feeds, flags that exist") {
   // Spellings that circulate in documents and that no release accepts.
   const std::vector<std::string> wrong = {

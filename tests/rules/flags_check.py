@@ -53,6 +53,16 @@ for rule in rules:
         if re.search(r"Transformer Engine \d", text):
             faults.append("%s: a release of Transformer Engine: give it a line in `floors` of rules/frameworks.json" % rule["id"])
 faults += ["rules/frameworks.json: no rule advises %s" % words for words in sorted(unused)]
+# Words of one framework are marked as such, where a recording of any may be told them.
+own = re.compile(r"(?<![\w-])--[a-z]|Megatron|Bridge|NVTE_")
+for rule in rules:
+    if rule["id"].split("/")[0] in ("configuration", "data_quality") or any("cfg.framework" in clause for clause in rule["when"]):
+        continue
+    for key in ("why", "pitfalls", "verify"):
+        lines = rule.get(key, [])
+        for line in [lines] if isinstance(lines, str) else lines:
+            if not (isinstance(line, dict) and line.get("frameworks")) and own.search(line if isinstance(line, str) else line["text"]):
+                faults.append("%s: %s: words of one framework without `frameworks`: %s" % (rule["id"], key, line if isinstance(line, str) else line["text"]))
 for flag, row in versions.items():
     since = known["verified"].get(flag)
     if since and since.replace("main", "0.19") != row["since"]:

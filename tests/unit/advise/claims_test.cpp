@@ -53,8 +53,8 @@ TEST_CASE("the time of a share is that of the row it reads") {
   CHECK(times(rule_of("fact_leaf leaf", {"leaf.leaf = 'comm.tp.transfer'"}, "leaf.share")) ==
         "comm.tp ");
   CHECK(times(rule_of("fact_loss loss", {"loss.loss = 'bubble'"}, "loss.hi_share")) == "bubble ");
-  CHECK(times(rule_of("fact_what_if w", {"w.id = 'sync_zero'"}, "w.saved_hi_share")) ==
-        "idle.sync ");
+  CHECK(times(rule_of("fact_what_if w", {"w.id = 'copy_zero'"}, "w.saved_hi_share")) ==
+        "copy.d2h copy.h2d ");
   CHECK(times(rule_of("fact_memory mem", {"mem.offload_bytes > 0"},
                       "mem.recompute_share + mem.alloc_share")) == "idle.alloc recompute ");
 }
@@ -75,8 +75,8 @@ TEST_CASE("a re-simulated change takes the place of the shares") {
   Finding f;
   f.from_what_if = Finding::FromWhatIf{"dp_overlapped", 1, 1};
   CHECK(gain_times(rule, f, {}) == std::vector<std::string>{"comm.dp"});
-  f.from_what_if = Finding::FromWhatIf{"sync_zero+launch_zero", 1, 1};
-  CHECK(gain_times(rule, f, {}) == std::vector<std::string>{"idle.launch", "idle.sync"});
+  f.from_what_if = Finding::FromWhatIf{"gc_zero+launch_zero", 1, 1};
+  CHECK(gain_times(rule, f, {}) == std::vector<std::string>{"idle.gc", "idle.launch"});
 }
 
 TEST_CASE("the later of two findings on one time names the first") {

@@ -97,12 +97,60 @@ TEST_CASE("a gain of the same time as an earlier one says so") {
     f->gain_hi_share = 0.3;
     f->gain_basis = "ceiling";
   }
+  b.gain_lo_share = 0;
   c.gain_hi_share = 0.2;
+  a.gain_of = c.gain_of = {"comm.dp"};
   b.same_time_as = c.same_time_as = "x/a";
-  const std::string text = text_of(exchange_facts(), {a, b, c});
+  Finding d = c;
+  d.rule = "x/d";
+  d.gain_of = {"comm.dp", "gemm"};
+  const std::string text = text_of(exchange_facts(), {a, b, c, d});
+  CHECK(has(text, "gain at most 20.0 %, partly of the same time as item 1   "));
   CHECK(has(text, "gain at most 30.0 %   "));
-  CHECK(has(text, "gain at most 30.0 %, the same as 1   "));
-  CHECK(has(text, "gain at most 20.0 %, of the same time as 1   "));
+  CHECK(has(text, "gain at most 30.0 %, the same as item 1   "));
+  CHECK(has(text, "gain at most 20.0 %, of the same time as item 1   "));
+}
+
+TEST_CASE("keys of a configuration that go together are told as pairs") {
+  Finding f = firing("x/a", "First");
+  f.actions = {
+      {"megatron_bridge", "cfg.train.manual_gc / cfg.train.manual_gc_interval", "True / 50", ""},
+      {"megatron_bridge", "cfg.ddp.overlap_grad_reduce / overlap_param_gather", "True", ""},
+      {"megatron_bridge", "cfg.model.cp_comm_type / hierarchical_context_parallel_sizes",
+       "\"a2a+p2p\" / [inside, across]", ""}};
+  const FactDb facts = exchange_facts();
+  exec(facts, "UPDATE fact_config SET framework = 'megatron_bridge'");
+  auto report = build_report(facts, {f});
+  REQUIRE(report);
+  CHECK(report->findings[0].actions[0].text ==
+        "cfg.train.manual_gc = True; cfg.train.manual_gc_interval = 50; "
+        "cfg.ddp.overlap_grad_reduce = True; cfg.ddp.overlap_param_gather = True; "
+        "cfg.model.cp_comm_type = \"a2a+p2p\"; "
+        "cfg.model.hierarchical_context_parallel_sizes: [inside, across]");
+}
+
+TEST_CASE("of a long configuration the layout is shown and what the findings rest on") {
+  const FactDb facts = exchange_facts();
+  exec(facts,
+       "UPDATE fact_config SET given = 1, tp = 2, manual_gc = 0, num_workers = 4, nccl_ub = 0, "
+       "moe_paged_stash = 0, torch_compile = 0, fused_optimizer = 1, op_fuser = 0, check_for_nan = "
+       "1, moe_router_fusion = 1, moe_permute_fusion = 1");
+  Finding f = firing("x/a", "First");
+  f.clauses.push_back({"cfg.num_workers IS NOT 8", true, {}});
+  auto report = build_report(facts, {f});
+  REQUIRE(report);
+  const auto line = [&](bool all) {
+    std::string out;
+    for (const std::string& l : assumption_lines(*report, all))
+      if (has(l, "configuration as given")) out = l;
+    return out;
+  };
+  INFO(line(false));
+  CHECK(has(line(false), "TP 2, "));
+  CHECK(has(line(false), "loader workers 4"));
+  CHECK(has(line(false), "10 more settings (--all)"));
+  CHECK(!has(line(false), "paged stash"));
+  CHECK(has(line(true), "paged stash of experts no"));
 }
 
 TEST_CASE("few cautions are all shown, of many the first two") {
