@@ -58,7 +58,9 @@ CREATE TABLE fact_run (
   stage_max_over_mean REAL,         -- busiest pipeline stage, of their mean, as in fact_across; NULL: no stages, or not joined
   file_cut_off INTEGER NOT NULL DEFAULT 0, -- 1: a file ends in the middle: records of any step may stand behind the cut
   os TEXT,                          -- operating system of the recorded machine; one of: linux windows; NULL: not told
-  inference INTEGER                 -- 1: names of serving or of a paged cache of keys and values were recorded, and none of a backward pass or an optimizer; NULL: no sign of it
+  inference INTEGER,                -- 1: names of serving or of a paged cache of keys and values were recorded, and none of a backward pass or an optimizer; NULL: no sign of it
+  file_damaged INTEGER NOT NULL DEFAULT 0, -- 1: a file is damaged: records of any step may be missing or wrong
+  times_out_of_range INTEGER NOT NULL DEFAULT 0 -- 1: records with impossible times were left out
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

@@ -190,7 +190,8 @@ void note_faults(const RankAnalysis& rank, Notes& notes) {
   }
   // Of a file that is cut off, GPU activity may stand behind the cut.
   if (rank.devices.empty() && notes.count(NoteCode::no_gpu_events) == 0 &&
-      notes.count(NoteCode::other_accelerator) == 0 && notes.count(NoteCode::truncated_file) == 0)
+      notes.count(NoteCode::other_accelerator) == 0 &&
+      notes.count(NoteCode::time_out_of_range) == 0 && !is_incomplete(notes))
     notes.add(NoteCode::no_gpu_events);
 }
 

@@ -46,7 +46,7 @@ IdleCauses::IdleCauses(const Trace& trace, const HostStates& host, const Constan
     : trace_(trace),
       host_(host),
       constants_(constants),
-      gaps_may_hide_records_(trace.notes.count(NoteCode::truncated_file) > 0) {}
+      gaps_may_hide_records_(is_incomplete(trace.notes)) {}
 
 void IdleCauses::put(TimeNs begin_ns, TimeNs end_ns, Leaf leaf) {
   if (begin_ns >= end_ns) return;

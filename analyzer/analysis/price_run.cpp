@@ -65,6 +65,7 @@ std::string no_gains(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
                      const PriceOptions& options) {
   if (!options.wanted) return "switched off by --no-what-if";
   if (notes_of(ranks, NoteCode::records_lost) + notes_of(ranks, NoteCode::truncated_file) +
+          notes_of(ranks, NoteCode::damaged_file) + notes_of(ranks, NoteCode::time_out_of_range) +
           notes_of(ranks, NoteCode::missing_gpu_records) >
       0)
     return "records were lost";

@@ -152,8 +152,11 @@ void gather_notes(int64_t recorded, RunAnalysis& run) {
                   fmt::format("{} of {} ranks", recorded, world));
   if (unsplit > 0) {
     const bool missing = ranks_missing(run.ranks, recorded);
-    run.notes.add(missing ? NoteCode::unsplit_collectives : NoteCode::unmatched_collectives, {},
-                  unsplit);
+    const bool deselected = static_cast<int64_t>(run.ranks.size()) < recorded;
+    run.notes.add(missing      ? NoteCode::unsplit_collectives
+                  : deselected ? NoteCode::deselected_collectives
+                               : NoteCode::unmatched_collectives,
+                  {}, unsplit);
   }
   note_matching(run.across, run.notes);
 }

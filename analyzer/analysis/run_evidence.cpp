@@ -13,7 +13,13 @@
 namespace ws {
 namespace {
 
-bool is_cut_off(const RankAnalysis& rank) { return rank.notes.count(NoteCode::truncated_file) > 0; }
+bool is_cut_off(const RankAnalysis& rank) { return is_incomplete(rank.notes); }
+
+int64_t count_of(std::span<const RankAnalysis> ranks, NoteCode code) {
+  int64_t out = 0;
+  for (const RankAnalysis& rank : ranks) out += rank.notes.count(code);
+  return out;
+}
 
 std::string how_to_get_the_file() {
   return "the whole file: copy or export it again, or record again and let the profiler finish "
@@ -150,6 +156,10 @@ NotEnough one_step(const std::vector<RankAnalysis>& ranks) {
 // Events stand in the file in no order of time, so a cut takes some out of every step.
 std::optional<NotEnough> cut_off(std::span<const RankAnalysis> ranks) {
   if (std::none_of(ranks.begin(), ranks.end(), is_cut_off)) return std::nullopt;
+  if (count_of(ranks, NoteCode::truncated_file) == 0)
+    return NotEnough{Cause::records_lost,
+                     "the file is damaged: records of any step may be missing or wrong",
+                     how_to_get_the_file()};
   return NotEnough{Cause::records_lost,
                    "the file is cut off: events stand in it in no order of time, so that records "
                    "may be missing in any step",
@@ -280,9 +290,19 @@ std::optional<NotEnough> not_enough(const std::vector<RankAnalysis>& ranks, cons
       }
     }
     if (std::any_of(ranks.begin(), ranks.end(), is_cut_off)) {
+      const bool cut = count_of(ranks, NoteCode::truncated_file) > 0;
       return NotEnough{Cause::records_lost,
-                       "the file is cut off, and no GPU activity stands before the cut",
+                       cut ? "the file is cut off, and no GPU activity stands before the cut"
+                           : "the file is damaged, and no GPU activity is in what can be read",
                        how_to_get_the_file()};
+    }
+    if (const int64_t n = count_of(ranks, NoteCode::time_out_of_range); n > 0) {
+      return NotEnough{
+          Cause::records_lost,
+          fmt::format("times out of range: {} records lie more than 146 years from the "
+                      "clock's zero and were left out, and no GPU activity is left",
+                      n),
+          "the file as the profiler wrote it, or another recording"};
     }
     return NotEnough{Cause::no_gpu_events,
                      "no GPU activity was recorded: the GPU side of the run is unknown",

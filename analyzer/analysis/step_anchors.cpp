@@ -235,6 +235,24 @@ std::optional<HostAnchor> find_host_anchor(const Trace& trace, const OpLabels& l
   return optimizer_anchor(trace, labels, c);
 }
 
+int64_t empty_step_marks(const Trace& trace, std::string_view range_name) {
+  std::vector<int8_t> is_step(trace.strings.size(), -1);
+  const HostRanges& r = trace.ranges;
+  int64_t out = 0;
+  for (size_t i = 0; i < r.size(); ++i) {
+    if (!announces(r.source[i]) || r.end_ns[i] > r.begin_ns[i]) continue;
+    int8_t& known = is_step[row(r.name[i])];
+    if (known < 0) {
+      const std::string_view name = trace.strings[r.name[i]];
+      const bool short_name = name.size() <= 256;
+      known = short_name &&
+              (step_name(name) || (!range_name.empty() && user_step_name(name, range_name)));
+    }
+    out += known;
+  }
+  return out;
+}
+
 const AnnouncedSteps& thread_of_device(const Trace& trace, const HostAnchor& anchor,
                                        DeviceId device) {
   std::vector<size_t> launched(trace.threads.size(), 0);

@@ -35,6 +35,9 @@ Interval recorded_span(const Trace& trace);
 std::optional<HostAnchor> find_host_anchor(const Trace& trace, const OpLabels& labels,
                                            std::string_view range_name);
 
+// Ranges named like steps (or as the user said) that have no length, so that they mark no time.
+int64_t empty_step_marks(const Trace& trace, std::string_view range_name);
+
 // The thread whose steps a device takes: of those that announce, the one that launches most of its
 // ops (then: most steps, then the first).
 const AnnouncedSteps& thread_of_device(const Trace& trace, const HostAnchor& anchor,

@@ -106,7 +106,8 @@ int64_t mark_incomplete(const Trace& trace, size_t device, std::vector<Step>& st
   std::sort(sorted.begin(), sorted.end());
   const bool lossy = trace.notes.count(NoteCode::records_lost) > 0 ||
                      trace.notes.count(NoteCode::zero_timestamp) > 0 ||
-                     trace.notes.count(NoteCode::truncated_file) > 0 ||
+                     is_incomplete(trace.notes) ||
+                     trace.notes.count(NoteCode::time_out_of_range) > 0 ||
                      trace.notes.count(NoteCode::recording_unfinished) > 0;
   if (sorted.empty() || sorted.back() == 0) return 0;
   const size_t least = lossy ? std::max<size_t>(1, sorted[sorted.size() / 2] / 2) : 1;
@@ -181,9 +182,18 @@ std::string what_repeats(const Trace& trace) {
 
 struct Selection {
   const StepOptions& options;
+  // "ProfilerStep#" and then the index, with zeros before it or without.
+  bool is_named(const Step& s) const {
+    const std::string& stem = options.step_stem;
+    if (s.name.compare(0, stem.size(), stem) != 0) return false;
+    const size_t digits = s.name.find_first_not_of('0', stem.size());
+    const std::string number = digits == std::string::npos ? "0" : s.name.substr(digits);
+    return number == std::to_string(s.index);
+  }
   bool keeps(const Step& s) const {
     if (options.steps && (s.index < options.steps->first || s.index > options.steps->second))
       return false;
+    if (!options.step_stem.empty() && !is_named(s)) return false;
     return !options.time ||
            (s.window.begin_ns >= options.time->begin_ns && s.window.end_ns <= options.time->end_ns);
   }
@@ -225,7 +235,8 @@ std::vector<TimeNs> repeated_boundaries(const Trace& trace, const OpLabels& labe
   origin = StepOrigin::kernel_period;
   const Notes& n = trace.notes;
   if (trace.tick_ns > 1 || n.count(NoteCode::records_lost) > 0 ||
-      n.count(NoteCode::zero_timestamp) > 0 || n.count(NoteCode::truncated_file) > 0)
+      n.count(NoteCode::zero_timestamp) > 0 || n.count(NoteCode::time_out_of_range) > 0 ||
+      is_incomplete(n))
     return {};
   return kernel_periods(trace, labels, id, refused);
 }
@@ -268,7 +279,11 @@ class Finder {
     if (options_.window == StepWindow::whole) {
       whole(true);
     } else if (!anchor && !from_repetition()) {
-      out_.notes.add(NoteCode::steps_unknown, {}, 1, refused_);
+      const int64_t empty = empty_step_marks(trace_, options_.range_name);
+      if (empty > 0)
+        out_.notes.add(NoteCode::step_marks_empty, {}, empty);
+      else if (trace_.ops.size() > 0 || trace_.notes.count(NoteCode::time_out_of_range) == 0)
+        out_.notes.add(NoteCode::steps_unknown, {}, 1, refused_);
       whole(false);
     }
     if (options_.time && nothing_kept()) whole(false);
@@ -338,18 +353,24 @@ class Finder {
                          std::ceil(static_cast<double>(span.end_ns - span.begin_ns) * 1e-6));
     }
     if (!there_) return "no steps were found in it";
+    // By name where a name was asked for, which may be the fault.
+    const auto shown = [&](int64_t index) {
+      return options_.step_stem.empty() ? fmt::format("{}", index) : name_there_.at(index);
+    };
     return there_->first == there_->second
-               ? fmt::format("its only step is {}", there_->first)
-               : fmt::format("its steps are {} to {}", there_->first, there_->second);
+               ? fmt::format("its only step is {}", shown(there_->first))
+               : fmt::format("its steps are {} to {}", shown(there_->first), shown(there_->second));
   }
 
   void finish(size_t device, std::vector<Step> steps) {
     cut_ = std::max(cut_, mark_incomplete(trace_, device, steps));
     mark_pauses(trace_, steps);
-    for (const Step& s : steps)
+    for (const Step& s : steps) {
       there_ = there_
                    ? std::pair{std::min(there_->first, s.index), std::max(there_->second, s.index)}
                    : std::pair{s.index, s.index};
+      if (!options_.step_stem.empty()) name_there_[s.index] = s.name;
+    }
     selection_.apply(steps);
     out_.by_device[device] = std::move(steps);
   }
@@ -362,6 +383,7 @@ class Finder {
   int64_t cut_ = 0;
   std::string refused_;                               // why a repetition was not taken for steps
   std::optional<std::pair<int64_t, int64_t>> there_;  // first and last step before the selection
+  std::map<int64_t, std::string> name_there_;         // of these, where steps are asked for by name
 };
 
 }  // namespace

@@ -58,7 +58,8 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("FILES");
   add_config_option(app, o.config);
-  app.add_option("--step", o.steps, "only these steps: 5 or 3:7 (both included)")
+  app.add_option("--step", o.steps,
+                 "only these steps: 5, 3:7 (both included) or a name, ProfilerStep#5")
       ->check(not_empty())
       ->type_name("RANGE");
   app.add_option("--rank", o.ranks, "only these ranks: 0,3-5")
@@ -97,9 +98,10 @@ Result<AnalyzeRequest> check(const AnalyzeOptions& o) {
                                            : StepWindow::device;
   out.steps.range_name = o.step_range;
   if (!o.steps.empty()) {
-    const auto steps = parse_steps(o.steps);
+    auto steps = parse_named_steps(o.steps);
     if (!steps) return steps.error();
-    out.steps.steps = *steps;
+    out.steps.steps = steps->steps;
+    out.steps.step_stem = std::move(steps->stem);
   }
   if (!o.ranks.empty()) {
     const auto ranks = parse_ranks(o.ranks);

@@ -48,6 +48,19 @@ std::string what_is_there(const std::vector<RankAnalysis>& ranks) {
   return "analyze it without this option to see its steps and times";
 }
 
+// The name that --step-range gives is nowhere: other steps are not what was asked for.
+std::optional<Error> range_not_there(const std::vector<RankAnalysis>& ranks) {
+  std::string detail;
+  for (const RankAnalysis& r : ranks) {
+    if (r.notes.count(NoteCode::range_not_found) == 0) return std::nullopt;
+    for (const Note& n : r.notes.all())
+      if (detail.empty() && n.code == NoteCode::range_not_found) detail = n.detail;
+  }
+  if (detail.empty()) return std::nullopt;
+  return Error{
+      fmt::format("--step-range: expected the name of a host range, found none named {}", detail)};
+}
+
 // A change that was asked for and has no row says why.
 void tell_changes(const PriceOptions& asked, RunAnalysis& run) {
   for (const std::string& id : asked.combinations) {
@@ -113,6 +126,7 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
         selection.steps.empty() ? "--time" : "--step",
         selection.steps.empty() ? selection.time : selection.steps, what_is_there(ranks))};
   }
+  if (auto error = range_not_there(ranks)) return *error;
   FactOptions with_config = shown;
   with_config.asked_changes = options.price.combinations;
   const auto recorded =

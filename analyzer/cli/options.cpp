@@ -66,6 +66,40 @@ Result<std::pair<int64_t, int64_t>> parse_steps(const std::string& text) {
   return std::pair{*first, *last};
 }
 
+Result<StepsAsked> parse_named_steps(const std::string& text) {
+  if (const auto plain = parse_steps(text)) return StepsAsked{*plain, ""};
+  const Error bad{fmt::format(
+      "--step: expected a step or a range like 3:7, or a name as ProfilerStep#3, found `{}`",
+      text)};
+  struct Named {
+    std::string stem;
+    int64_t number;
+  };
+  const auto named = [](const std::string& s) -> std::optional<Named> {
+    const size_t at = s.find_last_not_of("0123456789") + 1;
+    const auto number = whole_number(std::string_view(s).substr(at));
+    if (!number) return std::nullopt;
+    return Named{s.substr(0, at), *number};
+  };
+  const auto is_name = [](const std::string& stem) {
+    return !stem.empty() && stem[0] != ' ' && std::any_of(stem.begin(), stem.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
+    });
+  };
+  const size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto first = named(text.substr(0, colon)), last = named(text.substr(colon + 1));
+    if (first && is_name(first->stem)) {
+      const bool one_name = last && (last->stem.empty() || last->stem == first->stem);
+      if (!one_name || last->number < first->number) return bad;
+      return StepsAsked{{first->number, last->number}, first->stem};
+    }
+  }
+  const auto one = named(text);
+  if (!one || !is_name(one->stem)) return bad;
+  return StepsAsked{{one->number, one->number}, one->stem};
+}
+
 Result<std::vector<int32_t>> parse_ranks(const std::string& text) {
   std::vector<int32_t> out;
   const Error bad{fmt::format("--rank: expected ranks like 0,3-5, found `{}`", text)};

@@ -14,6 +14,13 @@ namespace ws::cli {
 // "3:7" (both included) or "5".
 Result<std::pair<int64_t, int64_t>> parse_steps(const std::string& text);
 
+// The same, or with the name that reports print: "ProfilerStep#15", "ProfilerStep#3:7".
+struct StepsAsked {
+  std::pair<int64_t, int64_t> steps;
+  std::string stem;  // "ProfilerStep#"; empty: by number alone
+};
+Result<StepsAsked> parse_named_steps(const std::string& text);
+
 // "0,3-5": sorted, each once.
 Result<std::vector<int32_t>> parse_ranks(const std::string& text);
 // Back again, of sorted ranks: "0,3-5".

@@ -210,7 +210,8 @@ Result<void> write_run(const Database& db, const FactInput& in) {
                                    : std::nullopt,
             noted(in.run, NoteCode::truncated_file),
             known(facts.os == "linux" || facts.os == "windows", facts.os),
-            looks_like_inference(in.run) ? std::optional<int64_t>(1) : std::nullopt);
+            looks_like_inference(in.run) ? std::optional<int64_t>(1) : std::nullopt,
+            noted(in.run, NoteCode::damaged_file), noted(in.run, NoteCode::time_out_of_range));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

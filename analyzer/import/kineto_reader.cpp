@@ -18,14 +18,15 @@ const char* brace_or_closing_bracket(const char* p, const char* end) {
                     [](const Bytes16& b) { return Bytes16::either(b.equal('{'), b.equal(']')); });
 }
 
-std::string_view words_of(SourceEnd end) {
+std::string_view words_of(SourceEnd end, bool whole) {
   switch (end) {
     case SourceEnd::complete:
       return "";
     case SourceEnd::cut:
       return "the gzip stream ends early";
     case SourceEnd::damaged:
-      return "the gzip data are damaged from there on";
+      return whole ? "it could be read to its end, but the checksum or length there is wrong"
+                   : "the gzip data are damaged from there on";
     case SourceEnd::unreadable:
       break;
   }
@@ -281,8 +282,9 @@ bool Reader::is_end_of_events(bool doubt) {
 void Reader::note_end() {
   const SourceEnd end = source_.end();
   if (whole_ && end == SourceEnd::complete) return;
-  rows_.notes().add(NoteCode::truncated_file,
-                    fmt::format("byte {}", window_.offset_of(window_.end())), 1, words_of(end));
+  rows_.notes().add(end == SourceEnd::damaged ? NoteCode::damaged_file : NoteCode::truncated_file,
+                    fmt::format("byte {}", window_.offset_of(window_.end())), 1,
+                    words_of(end, whole_));
 }
 
 Result<void> Reader::verdict() const {
@@ -293,7 +295,9 @@ Result<void> Reader::verdict() const {
         path_)};
   }
   if (rows_.any()) return {};
-  const std::string_view cut = whole_ ? "" : "the file is cut off; ";
+  const std::string_view cut = whole_                                ? ""
+                               : source_.end() == SourceEnd::damaged ? "the file is damaged; "
+                                                                     : "the file is cut off; ";
   if (events_ == 0) {
     return Error{fmt::format("{}: expected events in traceEvents, found no events; {}record again",
                              path_, cut)};

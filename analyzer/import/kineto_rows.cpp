@@ -81,7 +81,10 @@ std::optional<TimeNs> Rows::time_of(const Token& token, bool device_record, cons
   const auto t = ns_from_us(token.text(), device_record ? &finer_device_ : &finer_host_);
   const bool counted =
       token.kind == Token::Kind::word && (is_word(token.text()) || is_not_finite(token.text()));
-  if (!t && !counted) note(NoteCode::bad_number, place);
+  if (!t && is_too_large(token.text()))
+    note(NoteCode::time_out_of_range, place);
+  else if (!t && !counted)
+    note(NoteCode::bad_number, place);
   return t;
 }
 
@@ -116,7 +119,11 @@ void Rows::add_complete(const Event& event, Category category, const Place& plac
   const bool device_record = is_device_record(category);
   const auto begin = time_of(event[Field::ts], device_record, place);
   const auto duration = time_of(event[Field::dur], device_record, place);
-  if (!begin || !duration) return note(NoteCode::junk_event, place);
+  if (!begin || !duration) {
+    if (!is_too_large(event[Field::ts].text()) && !is_too_large(event[Field::dur].text()))
+      note(NoteCode::junk_event, place);
+    return;
+  }
   const Interval span{*begin, *begin + *duration};  // both within 2^62
   if (!wanted) {
     skipped_.add(ids_of(event), span);
@@ -282,7 +289,8 @@ Trace Rows::finish(const Header& header) {
   if (t.tick_ns > 1) notes().add(NoteCode::microsecond_clock);
   if (accelerator_rows_ > 0) {
     notes().add(NoteCode::other_accelerator, {}, accelerator_rows_);
-  } else if (!device_work && notes().count(NoteCode::truncated_file) == 0) {
+  } else if (!device_work && !is_incomplete(notes()) &&
+             notes().count(NoteCode::time_out_of_range) == 0) {
     notes().add(NoteCode::no_gpu_events);
   }
   const TimeNs base = header.base_ns.value_or(0);

@@ -183,6 +183,18 @@ std::optional<TimeNs> ns_from_us(std::string_view text, bool* finer) {
   return negative ? -value : value;
 }
 
+bool is_too_large(std::string_view text) {
+  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+  const size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(0, e);
+  if (mantissa.empty() || !is_digit(mantissa[0]) ||
+      mantissa.find_first_not_of("0123456789.") != std::string_view::npos ||
+      std::count(mantissa.begin(), mantissa.end(), '.') > 1)
+    return false;
+  if (e < text.size() && text.size() - e <= 5 && !exponent_of(text.substr(e + 1))) return false;
+  return !ns_from_us(text, nullptr);
+}
+
 std::optional<int64_t> whole_number(const Token& token) {
   if (token.kind != Token::Kind::word && token.kind != Token::Kind::string) return std::nullopt;
   std::string_view text = token.text();

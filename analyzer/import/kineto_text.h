@@ -19,6 +19,8 @@ struct Ids {  // as an event names its process and thread
 // dropped. Exponents are read. Nothing when the text is no finite number or beyond +-2^62 ns.
 // `finer` is set when the text shows a resolution below 1 us: a digit other than 0 behind the
 // point, or more than one digit there (12.0 is how Python prints 12).
+// A number all right, which ns_from_us can not hold.
+bool is_too_large(std::string_view text);
 std::optional<TimeNs> ns_from_us(std::string_view text, bool* finer = nullptr);
 
 // A whole number, also as a string ("41000", "stream 7": the digits at its end). A fraction is

@@ -151,7 +151,8 @@ Trace finish(ProcessKey key, Rank& rank, const std::set<ProcessKey>& members, Se
   set_devices(trace, all.info);
   Notes& notes = trace.notes;
   if (all.info.schema_newer) notes.add(NoteCode::schema_newer, {}, 1, all.info.tool_version);
-  if (trace.ops.size() == 0) notes.add(NoteCode::no_gpu_events);
+  if (trace.ops.size() == 0 && notes.count(NoteCode::time_out_of_range) == 0)
+    notes.add(NoteCode::no_gpu_events);
   if (trace.graphs_as_a_whole) notes.add(NoteCode::graph_level_trace);
   if (members.size() > 1 && trace.ops.size() > 0) notes.add(NoteCode::processes_share_device);
   add_messages(trace, all.info, members);

@@ -62,8 +62,8 @@ StringId Rank::name(NameUse use, Name name) {
 bool Rank::accepts(TimeNs begin_ns, TimeNs end_ns, const Place& place) {
   if (plausible(begin_ns, end_ns)) return true;
   Notes& notes = builder.trace.notes;
-  notes.add(NoteCode::bad_event,
-            notes.wants_place(NoteCode::bad_event) ? place.text() : std::string());
+  notes.add(NoteCode::time_out_of_range,
+            notes.wants_place(NoteCode::time_out_of_range) ? place.text() : std::string());
   return false;
 }
 

@@ -178,7 +178,8 @@ Trace finish(const File& file, Rows& rows, const std::string& path) {
   Trace trace = rows.builder.seal();
   set_identity(file, tool_ns, path, trace);
   Notes& notes = trace.notes;
-  if (trace.ops.size() == 0) notes.add(NoteCode::no_gpu_events);
+  if (trace.ops.size() == 0 && notes.count(NoteCode::time_out_of_range) == 0)
+    notes.add(NoteCode::no_gpu_events);
   if (trace.graphs_as_a_whole) notes.add(NoteCode::graph_level_trace);
   if (file.open_ranges > 0) notes.add(NoteCode::unfinished_range, {}, count_of(file.open_ranges));
   const uint64_t removed = std::max(file.process.rotated_rows, file.frames_before);

@@ -122,10 +122,11 @@ StringId Rows::kernel_name(int64_t shape) {
 }
 
 bool Rows::accepts(TimeNs begin_ns, TimeNs end_ns, int64_t device, const Place& place) {
-  if (nsys::plausible(begin_ns, end_ns) && device >= 0 && device < kMostDevices) return true;
+  const bool in_time = nsys::plausible(begin_ns, end_ns);
+  if (in_time && device >= 0 && device < kMostDevices) return true;
   Notes& notes = builder.trace.notes;
-  notes.add(NoteCode::bad_event,
-            notes.wants_place(NoteCode::bad_event) ? place.text() : std::string());
+  const NoteCode why = in_time ? NoteCode::bad_event : NoteCode::time_out_of_range;
+  notes.add(why, notes.wants_place(why) ? place.text() : std::string());
   return false;
 }
 

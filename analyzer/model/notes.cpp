@@ -18,6 +18,9 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"zero_timestamp", kLoss,
      "records had time 0 and length 0: the recorder could not collect their times; left out",
      "record a shorter window, or lower the profiler's buffer pressure"},
+    {"time_out_of_range", kLoss,
+     "records had times out of range (more than 146 years from the clock's zero) and were left out",
+     "give the file as the profiler wrote it, or record again"},
     {"unfinished_range", kInfo, "ranges were still open when the recording ended and were left out",
      ""},
     {"clipped_kernel", kWarn,
@@ -46,6 +49,8 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
     {"duplicate_key", kInfo, "objects held the same key twice; the last one counts", ""},
     {"truncated_file", kLoss, "the file is cut off; what stands before the cut was read",
      "record again, and let the profiler finish writing"},
+    {"damaged_file", kLoss, "the file is damaged; what could be read was read",
+     "copy it again and compare checksums (gzip -t), or record again"},
     {"recording_unfinished", kWarn,
      "the process ended before its recording did: what it did in its last second may be missing",
      ""},
@@ -107,6 +112,11 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "name the range that is one step with --step-range, if there is one; else, with "
      "torch.profiler: call prof.step() every iteration; nsys: an NVTX range per iteration, for "
      "example torch.cuda.nvtx.range_push(\"iteration\")"},
+    {"step_marks_empty", kWarn,
+     "step marks are there and have no length, so they mark no time: the whole recording is one "
+     "window",
+     "open the range that is one step before its work and close it behind it; a tool that has "
+     "changed the file may have lost the lengths"},
     {"step_incomplete", kInfo, "steps were cut by the recording or its faults and were left out",
      ""},
     {"steps_disagree", kWarn, "two ways to find steps disagree by more than 2 %", ""},
@@ -132,6 +142,10 @@ constexpr std::array<NoteInfo, static_cast<size_t>(NoteCode::count_)> kNotes = {
      "of "
      "theirs is the other side of these",
      ""},
+    {"deselected_collectives", kInfo,
+     "collectives are not split into waiting and transfer: --rank left out the ranks that the "
+     "other side of these is on",
+     "analyze without --rank, or name all ranks of the communicator"},
     {"inconsistent_collectives", kWarn,
      "collectives that should be one name different operations on different ranks and were not "
      "split",
@@ -199,6 +213,10 @@ void Notes::add(NoteCode code, std::string_view place, int64_t count, std::strin
 
 void Notes::merge(const Notes& other) {
   for (const Note& n : other.notes_) add(n.code, n.first_place, n.count, n.detail);
+}
+
+bool is_incomplete(const Notes& notes) {
+  return notes.count(NoteCode::truncated_file) + notes.count(NoteCode::damaged_file) > 0;
 }
 
 int64_t Notes::count(NoteCode code) const {

@@ -16,6 +16,7 @@ enum class NoteCode : uint8_t {
   // records dropped or repaired
   negative_duration,
   zero_timestamp,
+  time_out_of_range,
   unfinished_range,
   clipped_kernel,
   duplicate_record,
@@ -34,6 +35,7 @@ enum class NoteCode : uint8_t {
   duplicate_key,
   // the file as a whole
   truncated_file,
+  damaged_file,
   recording_unfinished,
   recording_rotated,
   schema_newer,
@@ -65,6 +67,7 @@ enum class NoteCode : uint8_t {
   mixed_formats,
   // analysis
   steps_unknown,
+  step_marks_empty,
   step_incomplete,
   steps_disagree,
   unclassified_kernels,
@@ -76,6 +79,7 @@ enum class NoteCode : uint8_t {
   profiler_overhead,
   unsplit_collectives,
   unmatched_collectives,
+  deselected_collectives,
   inconsistent_collectives,
   incomplete_collectives,
   clock_drift,
@@ -123,5 +127,8 @@ class Notes {
  private:
   std::vector<Note> notes_;
 };
+
+// The file ends early or is damaged: records of any step may be missing.
+bool is_incomplete(const Notes& notes);
 
 }  // namespace ws

@@ -111,8 +111,8 @@ StreamId TraceBuilder::stream(ProcessId process, DeviceId device, int64_t contex
 
 bool TraceBuilder::usable(TimeNs begin_ns, TimeNs end_ns, const Place& place) {
   if (std::min(begin_ns, end_ns) < -kMaxTime || std::max(begin_ns, end_ns) > kMaxTime) {
-    const bool first = trace.notes.wants_place(NoteCode::bad_event);
-    trace.notes.add(NoteCode::bad_event, first ? place.text() : std::string());
+    const bool first = trace.notes.wants_place(NoteCode::time_out_of_range);
+    trace.notes.add(NoteCode::time_out_of_range, first ? place.text() : std::string());
     return false;
   }
   if (end_ns < begin_ns) {

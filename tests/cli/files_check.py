@@ -117,6 +117,27 @@ class Files(Cli):
         self.refused(2, ran, "x.wsdb: ", "folder")
         self.assertNotIn(".tmp", ran.stderr)
 
+    def test_damage_and_impossible_times_say_what_they_are(self):
+        packed = bytearray((SOURCE / "samples/kineto/host_sync/trace.json.gz").read_bytes())
+        plain = json.loads(gzip.decompress(bytes(packed)))
+        for event in plain["traceEvents"]:
+            if "ts" in event:
+                event["ts"] += 9.2e15
+        far = self.folder / "far.json"
+        far.write_text(json.dumps(plain))
+        packed[-6] ^= 0x55
+        changed = self.folder / "changed.json.gz"
+        changed.write_bytes(bytes(packed))
+        for path, words, rule, note in ((far, "Times out of range: ", "data_quality/times_out_of_range", "time_out_of_range"),
+                                        (changed, "The file is damaged: ", "data_quality/file_damaged", "damaged_file")):
+            report = json.loads(run("analyze", path, "--report", "json").stdout)
+            self.assertEqual((report["verdict"]["kind"], report["verdict"]["cause"]), ("insufficient", "records_lost"))
+            self.assertEqual({f["rule"] for f in report["findings"] if f["status"] == "fires"}, {rule})
+            codes = {n["code"] for n in report["notes"]}
+            self.assertIn(note, codes)
+            self.assertFalse(codes & {"truncated_file", "no_gpu_events", "bad_number", "steps_unknown"})
+            self.assertIn(words, run("analyze", path).stdout)
+
     def test_a_file_cut_anywhere_explains_no_idle_time(self):
         packed = (SOURCE / "samples/kineto/host_sync/trace.json.gz").read_bytes()
         plain = gzip.decompress(packed)

@@ -42,9 +42,24 @@ class Selection(Cli):
         self.assertEqual([(n["count"], n["text"].split(": ")[1]) for n in said], [(3, "42,77-78")])
 
     def test_a_step_range_that_is_not_there(self):
-        text = run("analyze", SAMPLE, "--step-range", "nosuch").stdout
-        self.assertIn("no host range has the name", " ".join(text.split()))
-        self.assertNotIn("selected part", " ".join(text.split()))
+        self.refused(2, run("analyze", SAMPLE, "--step-range", "nosuch"), "--step-range", "'nosuch'", "ranges that repeat: iteration")
+        part = self.folder / "0.wspart"
+        self.assertEqual(run("analyze", SAMPLE, "--step-range", "nosuch", "--partial", "-o", part).returncode, 0)
+        self.refused(2, run("merge", part), "'nosuch'", "ranges that repeat")
+        self.assertEqual(run("analyze", SAMPLE, "--step-range", "iteration").returncode, 0)
+
+    def test_steps_by_the_names_that_reports_print(self):
+        every = self.report(SAMPLE)["steps"]["rows"]
+        one = self.report(SAMPLE, "--step", every[1]["name"])["steps"]["rows"]
+        self.assertEqual([r["name"] for r in one], [every[1]["name"]])
+        some = self.report(SAMPLE, "--step", f"{every[1]['name']}:{every[2]['name']}")["steps"]["rows"]
+        self.assertEqual([r["name"] for r in some], [r["name"] for r in every[1:3]])
+        self.refused(2, run("analyze", SAMPLE, "--step", f"nosuch{every[1]['index']}"), "--step", f"its steps are {every[0]['name']}")
+
+    def test_collectives_whose_other_ranks_were_deselected(self):
+        notes = {n["code"] for n in self.report(SOURCE / "samples/nsys/exposed_all_to_all", "--rank", "1")["notes"]}
+        self.assertIn("deselected_collectives", notes)
+        self.assertFalse(notes & {"unmatched_collectives", "unsplit_collectives"})
 
     def test_time(self):
         rows = self.report(SAMPLE)["steps"]["rows"]

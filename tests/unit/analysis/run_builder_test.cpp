@@ -171,6 +171,20 @@ TEST_CASE("all ranks are there: nobody is asked to record them") {
   CHECK(info_of(NoteCode::unmatched_collectives).advice.empty());
 }
 
+TEST_CASE("ranks that --rank leaves out are not blamed on the recording") {
+  std::vector<RankAnalysis> all;
+  for (int rank = 0; rank < 4; ++rank) all.push_back(stated(fmt::format("r{}", rank), rank, 4));
+  all[2].devices[0].collectives.push_back(
+      made::collective(CommKind::dp, CollectiveOp::all_reduce, 600));
+  RunOptions options;
+  options.ranks = {2};
+  const auto run = combine_ranks(all, options);
+  REQUIRE(run);
+  CHECK(run->notes.count(NoteCode::deselected_collectives) == 6);
+  CHECK(run->notes.count(NoteCode::unmatched_collectives) == 0);
+  CHECK(run->notes.count(NoteCode::unsplit_collectives) == 0);
+}
+
 TEST_CASE("a note on a step names its ranks, once where they say the same") {
   std::vector<RankAnalysis> all;
   for (int rank = 0; rank < 3; ++rank) {

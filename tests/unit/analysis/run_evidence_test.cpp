@@ -39,6 +39,15 @@ std::vector<Row> rows() {
   RankAnalysis cut = cpu;
   cut.notes.add(NoteCode::truncated_file);
   out.push_back({"no device record before the cut", cut, Cause::records_lost});
+  RankAnalysis damaged = cpu;
+  damaged.notes.add(NoteCode::damaged_file);
+  out.push_back({"no device record in a damaged file", damaged, Cause::records_lost});
+  RankAnalysis changed = busy();
+  changed.notes.add(NoteCode::damaged_file);
+  out.push_back({"a damaged file", changed, Cause::records_lost});
+  RankAnalysis far = cpu;
+  far.notes.add(NoteCode::time_out_of_range, {}, 9);
+  out.push_back({"no device record but of impossible times", far, Cause::records_lost});
   RankAnalysis whole = busy(0);
   whole.step_origin = StepOrigin::whole;
   whole.devices[0].steps[0].steady = true;

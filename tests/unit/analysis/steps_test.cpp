@@ -72,6 +72,37 @@ TEST_CASE("steps: none found is one window from the first to the last event") {
   CHECK(r.host_steps.empty());
 }
 
+TEST_CASE("steps: marks without a length are said, whatever names them") {
+  for (const char* name : {"ProfilerStep#3", "iteration 4"}) {
+    Maker m;
+    for (int i = 0; i < 3; ++i) m.range(10 + i * 500, 10 + i * 500, name);
+    for (int i = 0; i < 6; ++i) m.op(100 + i * 300, 130 + i * 300, 330 + i * 300, kGemm);
+    const StepsResult r = steps_of(m);
+    CHECK(r.origin == StepOrigin::whole);
+    CHECK(r.notes.count(NoteCode::step_marks_empty) == 3);
+    CHECK(r.notes.count(NoteCode::steps_unknown) == 0);
+  }
+}
+
+TEST_CASE("steps: by the name that reports print") {
+  const auto kept = [](const char* stem, int64_t first, int64_t last) {
+    Maker m;
+    profiled(m, 3);
+    StepOptions o;
+    o.steps = std::pair{first, last};
+    o.step_stem = stem;
+    const StepsResult r = steps_of(m, o);
+    std::string out;
+    for (const Step& s : r.by_device[0]) out += s.name + " ";
+    for (const Note& n : r.notes.all())
+      if (n.code == NoteCode::selection_not_found) out += n.detail;
+    return out;
+  };
+  CHECK(kept("ProfilerStep#", 4, 4) == "ProfilerStep#4 ");
+  CHECK(kept("ProfilerStep#", 3, 4) == "ProfilerStep#3 ProfilerStep#4 ");
+  CHECK(kept("iteration ", 4, 4) == "its steps are ProfilerStep#3 to ProfilerStep#5");
+}
+
 TEST_CASE("steps: a recording without device records still counts them") {
   Maker m;
   m.range(0, 100, "ProfilerStep#3");

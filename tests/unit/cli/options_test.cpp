@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <tuple>
+
 #include "support/catch.h"
 
 using namespace ws;
@@ -14,6 +16,27 @@ TEST_CASE("--step takes a step or a range, both ends included") {
   }
   CHECK(parse_steps("x").error().message ==
         "--step: expected a step or a range like 3:7, found `x`");
+}
+
+TEST_CASE("--step takes the names that reports print") {
+  const auto asked = [](const char* text) {
+    const auto parsed = parse_named_steps(text);
+    INFO(text);
+    REQUIRE(parsed);
+    return std::tuple(parsed->steps.first, parsed->steps.second, parsed->stem);
+  };
+  using Asked = std::tuple<int64_t, int64_t, std::string>;
+  CHECK(asked("3:7") == Asked(3, 7, ""));
+  CHECK(asked("ProfilerStep#15") == Asked(15, 15, "ProfilerStep#"));
+  CHECK(asked("ProfilerStep#3:ProfilerStep#7") == Asked(3, 7, "ProfilerStep#"));
+  CHECK(asked("ProfilerStep#3:7") == Asked(3, 7, "ProfilerStep#"));
+  CHECK(asked("iteration 007") == Asked(7, 7, "iteration "));
+  CHECK(asked("step: 12") == Asked(12, 12, "step: "));
+  for (const char* bad : {"", ":", "7:3", "a", "3:", "3:7:9", "1.5", " 3", "step", "a7:a3", "a3:b7",
+                          "a3:", "a3:x", "step99999999999999999999"}) {
+    INFO(bad);
+    CHECK(!parse_named_steps(bad));
+  }
 }
 
 TEST_CASE("--rank takes a list with ranges") {

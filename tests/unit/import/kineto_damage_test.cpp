@@ -1,12 +1,20 @@
 // Damage: one bad byte costs one event, a cut keeps what stands before it, and neither the size of
 // blocks nor any flipped byte makes a difference it should not make.
+#include <zlib.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+
 #include "import/kineto.h"
+#include "import/kineto_text.h"
 #include "support/catch.h"
 #include "support/kineto_file.h"
 
 namespace ws {
 namespace {
 
+using kineto::is_too_large;
 using test::KinetoFile;
 using test::ScratchFile;
 
@@ -222,9 +230,52 @@ TEST_CASE("times that are none: the event goes, and is counted") {
   CHECK(t->ops.size() == kKernels);
   CHECK(t->notes.count(NoteCode::zero_timestamp) == 1);
   CHECK(t->notes.count(NoteCode::negative_duration) == 1);
-  CHECK(t->notes.count(NoteCode::bad_number) == 2);
-  CHECK(t->notes.count(NoteCode::junk_event) == 3);
-  CHECK(t->notes.count(NoteCode::bad_event) == 1);  // beyond the range of times
+  CHECK(t->notes.count(NoteCode::bad_number) == 1);
+  CHECK(t->notes.count(NoteCode::junk_event) == 2);
+  CHECK(t->notes.count(NoteCode::time_out_of_range) == 2);
+  CHECK(t->notes.count(NoteCode::bad_event) == 0);
+}
+
+TEST_CASE("times out of range: all events go, and neither numbers nor the GPU are blamed") {
+  KinetoFile f;
+  for (const char* ts : {"9200000000000001", "9.2e15", "-9200000000000001", "1e300", "1e99999"})
+    f.event(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"dur":1,"ts":)" +
+            std::string(ts) + "}");
+  const auto t = read_text(f.text());
+  REQUIRE(t);
+  CHECK(t->ops.size() == 0);
+  CHECK(t->notes.count(NoteCode::time_out_of_range) == 5);
+  for (const NoteCode code : {NoteCode::bad_number, NoteCode::junk_event, NoteCode::no_gpu_events})
+    CHECK(t->notes.count(code) == 0);
+  for (const char* none : {"", "-", "x", "1x", "1.2.3", "nan", "1e", "e5", "4611686018427387.1"})
+    CHECK_FALSE(is_too_large(none));
+  CHECK(is_too_large("4611686018427388"));
+}
+
+TEST_CASE("a packed file that was changed is damaged, one that ends early is cut off") {
+  const std::string plain = kernels().text();
+  const auto said = [&](const std::function<void(std::string&)>& change) {
+    const ScratchFile file("t.json.gz", "");
+    gzFile out = gzopen(file.path().c_str(), "wb");
+    gzwrite(out, plain.data(), static_cast<unsigned>(plain.size()));
+    gzclose(out);
+    std::ifstream in(file.path(), std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    change(bytes);
+    std::ofstream(file.path(), std::ios::binary) << bytes;
+    const auto t = read_kineto(file.path(), {1 << 16, 3});
+    REQUIRE(t);
+    CHECK(t->ops.size() == kKernels);
+    return std::pair(t->notes.count(NoteCode::damaged_file),
+                     t->notes.count(NoteCode::truncated_file));
+  };
+  CHECK(said([](std::string&) {}) == std::pair<int64_t, int64_t>{0, 0});
+  for (const size_t from_end : {8, 5, 4, 1}) {  // the checksum, then the length
+    INFO(from_end);
+    CHECK(said([&](std::string& b) { b[b.size() - from_end] ^= 0x55; }) ==
+          std::pair<int64_t, int64_t>{1, 0});
+  }
+  CHECK(said([](std::string& b) { b.resize(b.size() - 3); }) == std::pair<int64_t, int64_t>{0, 1});
 }
 
 TEST_CASE("entries of the list that are no events are skipped one by one") {

@@ -166,7 +166,7 @@ TEST_CASE("names that dangle, NULLs and damaged text cost a note, not the record
   CHECK(t.notes.count(NoteCode::repaired_string) == 1);
   CHECK(t.notes.count(NoteCode::negative_duration) == 1);
   CHECK(t.notes.count(NoteCode::zero_timestamp) == 1);
-  CHECK(t.notes.count(NoteCode::bad_event) == 2);
+  CHECK(t.notes.count(NoteCode::time_out_of_range) == 2);
 }
 
 TEST_CASE("nodes without a launch are of the graph that they name") {

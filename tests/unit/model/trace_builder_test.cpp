@@ -95,7 +95,7 @@ TEST_CASE("times beyond any clock are left out, so that differences never overfl
   CHECK_FALSE(b.add(op(b, -INT64_MAX, INT64_MAX, 1), {}));
   CHECK_FALSE(b.add(call(b, 0, INT64_MAX, 1), {}));
   CHECK(b.add(op(b, -kMaxTime, kMaxTime, 1), {}));
-  CHECK(b.seal().notes.count(NoteCode::bad_event) == 2);
+  CHECK(b.seal().notes.count(NoteCode::time_out_of_range) == 2);
 }
 
 TEST_CASE("every device knows its rows, in time order") {
