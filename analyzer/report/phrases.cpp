@@ -106,6 +106,10 @@ constexpr Pair kChanges[] = {{"ep_zero", "costless expert exchanges"},
                              {"memory_zero", "no memory losses"},
                              {"host_zero", "no host losses"},
                              {"imbalance_fixed", "no imbalance"}};
+constexpr Pair kClasses[] = {
+    {"gemm", "gemm"},           {"attention", "attention"}, {"membound", "memory-bound"},
+    {"compute_other", "other"}, {"comm", "communication"},  {"p2p", "device to device"},
+    {"h2d", "copy to device"},  {"d2h", "copy to host"}};
 constexpr Pair kSeverities[] = {
     {"data_loss", "data loss"}, {"warning", "warning"}, {"info", "info"}};
 
@@ -187,6 +191,7 @@ std::string_view phrase_of_framework(std::string_view s) { return lookup(kFramew
 std::string_view phrase_of_format(std::string_view s) { return lookup(kFormats, s); }
 std::string_view phrase_of_origin(std::string_view s) { return lookup(kOrigins, s); }
 std::string_view phrase_of_idle(std::string_view s) { return lookup(kIdle, s); }
+std::string_view phrase_of_class(std::string_view s) { return lookup(kClasses, s); }
 std::string_view phrase_of_change(std::string_view s) { return lookup(kChanges, s); }
 std::string_view phrase_of_severity(std::string_view s) { return lookup(kSeverities, s); }
 

@@ -25,7 +25,8 @@ std::string_view phrase_of_framework(std::string_view framework);
 std::string_view phrase_of_format(std::string_view format);
 std::string_view phrase_of_origin(std::string_view step_origin);
 std::string_view phrase_of_idle(std::string_view cause);
-std::string_view phrase_of_change(std::string_view what_if_id);  // "avoided host waits"
+std::string_view phrase_of_class(std::string_view kernel_class);  // "memory-bound"
+std::string_view phrase_of_change(std::string_view what_if_id);   // "avoided host waits"
 std::string_view phrase_of_severity(std::string_view severity);
 
 }  // namespace ws

@@ -273,13 +273,14 @@ Table kernel_table(const Report& report, bool all) {
           {},
           {}};
   fill(t, report.kernels, all, "those of most time", [](const ReportKernel& k) {
-    return std::vector<std::string>{percent_text(k.share),
-                                    duration_text(k.total_ns),
-                                    std::to_string(k.count),
-                                    duration_text(k.mean_ns),
-                                    duration_text(k.p99_ns),
-                                    k.unclassified ? "unknown" : k.cls,
-                                    k.name};
+    return std::vector<std::string>{
+        percent_text(k.share),
+        duration_text(k.total_ns),
+        std::to_string(k.count),
+        duration_text(k.mean_ns),
+        duration_text(k.p99_ns),
+        k.unclassified ? "unknown" : std::string(phrase_of_class(k.cls)),
+        k.name};
   });
   return t;
 }

@@ -32,6 +32,21 @@ def exact_sums(report):
             yield f"rank {rank['rank']}: the partition does not sum to the mean step"
 
 
+def gains_of_one_time(report):
+    """Gains are never added: of two findings on one time of the step the later one names an earlier one."""
+    earlier = []
+    for finding in report["findings"]:
+        gain = finding["gain"]
+        if finding["status"] != "fires" or not gain or gain["hi_share"] < 0.0005:
+            continue
+        shared = [e for e in earlier if set(e["gain"]["of"]) & set(gain["of"])]
+        if not gain["of"]:
+            yield f"{finding['rule']}: a gain of no time"
+        if gain["same_time_as"] != (shared[0]["rule"] if shared else None):
+            yield f"{finding['rule']}: of the same time as {[e['rule'] for e in shared]}, it says {gain['same_time_as']}"
+        earlier.append(finding)
+
+
 def broken(report):
     """Copies with one fault each: the schema has to refuse all of them."""
     for name, fault in [
@@ -62,7 +77,7 @@ def main():
             continue
         report = json.loads(run.stdout.decode("utf-8"))
         faults += [f"{path}: {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(report)]
-        faults += [f"{path}: {f}" for f in exact_sums(report)]
+        faults += [f"{path}: {f}" for f in [*exact_sums(report), *gains_of_one_time(report)]]
     if report is not None:
         faults += [f"the schema accepts {name}" for name, copy in broken(report) if validator.is_valid(copy)]
     for fault in faults:

@@ -23,11 +23,14 @@ TEST_CASE("every value of the fact schema that the report speaks of has words") 
   const struct {
     const char *table, *column;
     std::string_view (*phrase)(std::string_view);
-  } rows[] = {
-      {"fact_run", "cause", phrase_of_cause},         {"fact_run", "wall", phrase_of_wall},
-      {"fact_run", "loss", phrase_of_loss},           {"fact_run", "step_origin", phrase_of_origin},
-      {"fact_run", "framework", phrase_of_framework}, {"fact_idle", "cause", phrase_of_idle},
-      {"fact_note", "severity", phrase_of_severity}};
+  } rows[] = {{"fact_run", "cause", phrase_of_cause},
+              {"fact_run", "wall", phrase_of_wall},
+              {"fact_run", "loss", phrase_of_loss},
+              {"fact_run", "step_origin", phrase_of_origin},
+              {"fact_run", "framework", phrase_of_framework},
+              {"fact_idle", "cause", phrase_of_idle},
+              {"fact_note", "severity", phrase_of_severity},
+              {"fact_kernel_class", "class", phrase_of_class}};
   for (const auto& row : rows) {
     size_t seen = 0;
     for (const FactColumn& c : facts_columns()) {
