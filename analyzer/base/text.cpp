@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/display_width.h"
+
 namespace ws {
 namespace {
 
@@ -65,39 +67,17 @@ std::string one_line(std::string_view utf8) {
   return out;
 }
 
-namespace {
-
-bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-
-size_t code_points(std::string_view utf8) {
-  size_t count = 0;
-  for (char c : utf8) count += starts_code_point(c) ? 1 : 0;
-  return count;
-}
-
-// Where code point number n begins.
-size_t begin_of(std::string_view utf8, size_t n) {
-  size_t i = 0;
-  for (size_t seen = 0; i < utf8.size(); ++i) {
-    if (starts_code_point(utf8[i]) && seen++ == n) break;
-  }
-  return i;
-}
-
-}  // namespace
-
 std::string shorten(std::string_view utf8, size_t columns) {
-  if (code_points(utf8) <= columns) return std::string(utf8);
-  return std::string(utf8.substr(0, begin_of(utf8, columns > 3 ? columns - 3 : 0))) + "...";
+  if (display_width(utf8) <= columns) return std::string(utf8);
+  return std::string(utf8.substr(0, bytes_within(utf8, columns > 3 ? columns - 3 : 0))) + "...";
 }
 
 std::string shorten_middle(std::string_view utf8, size_t columns) {
-  const size_t count = code_points(utf8);
-  if (count <= columns) return std::string(utf8);
+  if (display_width(utf8) <= columns) return std::string(utf8);
   const size_t kept = columns > 3 ? columns - 3 : 0;
   const size_t tail = kept / 3;
-  return std::string(utf8.substr(0, begin_of(utf8, kept - tail))) + "..." +
-         std::string(utf8.substr(begin_of(utf8, count - tail)));
+  return std::string(utf8.substr(0, bytes_within(utf8, kept - tail))) + "..." +
+         std::string(utf8.substr(bytes_before_last(utf8, tail)));
 }
 
 }  // namespace ws

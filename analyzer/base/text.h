@@ -12,7 +12,7 @@ std::string to_utf8(std::string_view bytes, int64_t* repaired = nullptr);
 // One printable line: control characters (ESC, newline, C1) become '?', runs of blanks shrink.
 std::string one_line(std::string_view utf8);
 
-// Shortens to at most `columns` code points, ending in "..." when cut.
+// Shortens to at most `columns` of a terminal, ending in "..." when cut.
 std::string shorten(std::string_view utf8, size_t columns);
 
 // The same with "..." in the middle: both ends of a kernel's or a step's name tell it apart.

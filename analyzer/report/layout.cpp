@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/display_width.h"
 #include "base/text.h"
 
 namespace ws {
@@ -11,23 +12,17 @@ namespace {
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-// Bytes of the first `columns` code points.
-size_t bytes_of(std::string_view s, size_t columns) {
-  size_t i = 0;
-  for (size_t seen = 0; i < s.size(); ++i) {
-    if (starts_code_point(s[i]) && seen++ == columns) break;
-  }
-  return i;
-}
-
+// What stands between two columns, in whole characters.
 std::string_view points(std::string_view s, size_t from, size_t to) {
-  const size_t a = bytes_of(s, from);
-  return s.substr(a, bytes_of(s, to) - a);
+  const size_t a = bytes_before_last(s, width_of(s) - std::min(from, width_of(s)));
+  return s.substr(a, std::max(bytes_within(s, to), a) - a);
 }
 
 // Where to break a word that is longer than a line: behind punctuation in its second half.
 size_t break_in(std::string_view word, size_t width) {
-  const size_t most = bytes_of(word, width);
+  size_t most = bytes_within(word, width);
+  if (most == 0) most = bytes_within(word, 2);  // one character is wider than the line
+  if (most == 0) most = word.size();
   for (size_t cut = most; cut > most / 2; --cut)
     if (std::string_view("(,=/;:|&.-_").find(word[cut - 1]) != std::string_view::npos) return cut;
   return most;
@@ -80,11 +75,7 @@ std::vector<std::string> words_of(std::string_view s) {
 
 }  // namespace
 
-size_t width_of(std::string_view utf8) {
-  size_t n = 0;
-  for (const char c : utf8) n += starts_code_point(c) ? 1 : 0;
-  return n;
-}
+size_t width_of(std::string_view utf8) { return display_width(utf8); }
 
 std::string pad_right(std::string_view s, size_t width) {
   std::string out(s);

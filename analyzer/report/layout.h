@@ -1,5 +1,5 @@
 #pragma once
-// Monospace layout: widths in code points, words wrapped at a column.
+// Monospace layout: widths in columns of a terminal, words wrapped at a column.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +8,7 @@ namespace ws {
 
 inline constexpr size_t kReportColumns = 100;
 
-size_t width_of(std::string_view utf8);  // code points
+size_t width_of(std::string_view utf8);  // columns
 std::string pad_right(std::string_view s, size_t width);
 std::string pad_left(std::string_view s, size_t width);
 // Lines of at most `width` columns, broken at blanks; longer words are broken at punctuation if

@@ -5,7 +5,10 @@ catalogue, explanations, help.
 width_check.py WALLSIGHT SOURCE_DIR
 """
 import concurrent.futures
+import gzip
+import json
 import sys
+import unicodedata
 import unittest
 
 from cli_check import HOSTILE, SAMPLE, SOURCE, Cli, run
@@ -23,9 +26,14 @@ def inputs():
     return out
 
 
+def columns(line):
+    """East Asian wide characters and emoji take two; unassigned ones are called wide by Python, and take one."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" and unicodedata.category(c) != "Cn" else 1 for c in line if not unicodedata.combining(c))
+
+
 def too_wide(command):
     ran = run(*command)
-    return [(command, line) for line in (ran.stdout if ran.returncode == 0 else "").splitlines() if len(line) > COLUMNS]
+    return [(command, line) for line in (ran.stdout if ran.returncode == 0 else "").splitlines() if columns(line) > COLUMNS]
 
 
 class Width(Cli):
@@ -34,6 +42,22 @@ class Width(Cli):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for found in pool.map(too_wide, commands):
                 self.assertEqual(found, [])
+
+    def test_wide_names(self):
+        """A trace whose every name is of wide characters, of emoji, or of both with marks."""
+        trace = json.loads(gzip.decompress((SOURCE / "samples/kineto/host_sync/trace.json.gz").read_bytes()))
+        for word in ("\u6838\u5fc3", "\U0001f600", "\uac00a\u0301\U0001f680_"):
+            renamed = json.loads(json.dumps(trace))
+            for event in renamed["traceEvents"]:
+                name = event.get("name", "")
+                if event.get("cat") in ("kernel", "cpu_op", "user_annotation", "python_function") and not name.startswith("ProfilerStep"):
+                    event["name"] = name + " " + word * 70
+            path = self.folder / "wide.json"
+            path.write_text(json.dumps(renamed))
+            report = run("analyze", path, "--all").stdout
+            self.assertIn(word[0], report)
+            for way in WAYS:
+                self.assertEqual(too_wide(["analyze", path, *way]), [])
 
     def test_the_rest(self):
         db = self.folder / "run.wsdb"

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/display_width.h"
 #include "base/string_pool.h"
 #include "support/catch.h"
 
@@ -49,6 +50,30 @@ TEST_CASE("shortening counts code points and marks the cut") {
   CHECK(shorten("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 5) ==
         "\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc");
   CHECK(shorten("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 4) == "\xc3\xbc...");
+}
+
+TEST_CASE("widths of a terminal: wide characters, marks, and bytes that are none") {
+  const std::string wide = "\xe6\xa0\xb8", mark = "a\xcc\x81", smile = "\xf0\x9f\x98\x80";
+  CHECK(display_width("plain") == 5);
+  CHECK(display_width("\xc3\xa4") == 1);
+  CHECK(display_width(wide + smile + mark) == 5);
+  for (const char* two : {"\xef\xbc\xa1", "\xea\xb0\x80", "\xe2\x8c\x9a", "\xf0\xa0\x80\x80"})
+    CHECK(display_width(two) == 2);
+  for (const char* one : {"\xe2\x86\x92", "\xce\xbb", "\xe2\x94\x80", "\xef\xbf\xbd"})
+    CHECK(display_width(one) == 1);
+  CHECK(display_width("\xe6\xa0") == 2);  // cut: each byte counts
+  CHECK(bytes_within(wide + "b", 1) == 0);
+  CHECK(bytes_within(wide + mark + "b", 3) == 6);
+  CHECK(bytes_before_last("b" + wide, 2) == 1);
+  CHECK(bytes_before_last("b" + wide, 1) == 4);
+  CHECK(shorten(wide + wide + wide, 5) == wide + "...");
+  CHECK(shorten(wide + wide + wide, 6) == wide + wide + wide);
+  for (size_t columns = 4; columns < 20; ++columns) {
+    std::string name;
+    for (int i = 0; i < 10; ++i) name += i % 3 == 0 ? wide : "ab";
+    CHECK(display_width(shorten_middle(name, columns)) <= columns);
+    CHECK(display_width(shorten(name, columns)) <= columns);
+  }
 }
 
 TEST_CASE("a string pool gives one id per text and keeps it") {

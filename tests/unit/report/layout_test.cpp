@@ -48,6 +48,29 @@ TEST_CASE("following lines hang below the first word") {
   CHECK(hanging("label ", "") == "label\n");
 }
 
+TEST_CASE("wide characters take two columns wherever text is padded, wrapped or cut") {
+  const std::string word = "\xe6\xa0\xb8";  // one ideograph
+  const std::string smile = "\xf0\x9f\x98\x80";
+  CHECK(width_of(word + smile) == 4);
+  CHECK(pad_right(word, 4) == word + "  ");
+  CHECK(pad_left(smile, 3) == " " + smile);
+  CHECK(wrap(word + word + word, 4) == std::vector<std::string>{word + word, word});
+  CHECK(wrap(word + word, 1).front() == word);  // wider than the line, and it ends
+  CHECK(wrap("a " + word, 3) == std::vector<std::string>{"a", word});
+  std::vector<std::string> names;
+  for (int i = 0; i < 9; ++i) {
+    std::string name = "k" + std::to_string(i % 3);
+    for (int k = 0; k < 60; ++k) name += k == 10 + i ? smile : word;
+    names.push_back(name);
+  }
+  for (size_t width = 12; width < 60; ++width) {
+    for (const std::string& cell : shorten_distinct(names, width)) {
+      INFO(width << " " << cell);
+      CHECK(width_of(cell) <= width);
+    }
+  }
+}
+
 TEST_CASE("padding counts code points") {
   CHECK(pad_right("\xc3\xa4", 3) == "\xc3\xa4  ");
   CHECK(pad_left("ab", 4) == "  ab");
