@@ -72,11 +72,12 @@ void explain_unsplit(const std::vector<RankAnalysis>& ranks, const RunMeans& mea
       "transfer can not be told",
       who, duration(exposed / devices));
   // Without recorded sizes the shortest may be of another size.
-  if (10 * sized >= 9 * exposed)
+  if (10 * sized >= 9 * exposed) {
     out += fmt::format(
         ". If every collective were as fast as the shortest of its size, {} would be transfer; "
         "that is an estimate, since the shortest may contain waiting as well",
         duration(static_cast<TimeNs>(best) / devices));
+  }
   verdict.why.push_back(std::move(out));
   if (evidence.some_chosen) {
     verdict.missing.emplace_back("nothing new: analyze the same files without --rank");

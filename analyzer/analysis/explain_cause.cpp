@@ -209,10 +209,11 @@ std::string recompute(const View& v) {
 std::string offload(const View& v) {
   const TimeNs copies = v.p[Leaf::copy_offload];
   const TimeNs idle = v.device.memory.offload_idle_ns;
-  if (20 * idle < copies + idle)  // no CPU work worth naming: activations, or state moved alone
+  if (20 * idle < copies + idle) {  // no CPU work worth naming: activations, or state moved alone
     return fmt::format("copies of offloaded state are exposed for {} ({}; {} per step)",
                        duration(copies), v.share(copies),
                        byte_count(v.device.memory.offload_bytes));
+  }
   return fmt::format(
       "copy down, CPU work and copy up are one chain of {} a step ({}): {} of exposed copies "
       "({} per step), and {} with the GPU idle while the CPU works",
@@ -290,13 +291,14 @@ std::string unknown_host(const View& v) {
         "copies between host and GPU take {} a step ({}) and no kernel runs: nothing shows what "
         "they are for",
         duration(copies), v.share(copies));
-    if (to_device > 0 && to_host > 0)
+    if (to_device > 0 && to_host > 0) {
       out += fmt::format("; to the device {}, to the host {}{}", duration(to_device),
                          duration(to_host),
                          (to_device + to_host) * 100 > copies * 101
                              ? ": both at once in part, which the table counts for the copy that "
                                "ends first"
                              : "");
+    }
     return out;
   }
   std::string out;

@@ -243,10 +243,11 @@ namespace {
 
 // Why a pattern that repeats is not taken for steps; "": it is.
 std::string why_no_step(const Shape& shape, size_t period, bool step_sign) {
-  if (!shape.big_enough)
+  if (!shape.big_enough) {
     return fmt::format(
         "its shortest repeat is too little for a step: that has {} kernels of {} names at least",
         kMinPeriodOps, kMinPeriodNames);
+  }
   if (shape.strange > 1 && 20 * shape.strange > period)
     return "other kernels stand around it, as around the layers of a step";
   if (shape.any_optimizer && !shape.with_optimizer)

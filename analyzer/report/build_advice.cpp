@@ -151,6 +151,7 @@ std::vector<ReportFinding::Line> action_lines(const std::vector<Action>& actions
 ReportFinding::Line nothing_to_set(const std::vector<std::string>& only_for,
                                    const Frameworks& frameworks) {
   std::vector<std::string_view> others;
+  others.reserve(only_for.size());
   for (const std::string& name : only_for) others.push_back(phrase_of_framework(name));
   return {frameworks.names.empty() ? "this program"
                                    : std::string(phrase_of_framework(frameworks.names.front())),

@@ -32,10 +32,10 @@ std::string_view ends_of(std::string_view change) {
            "costlier of the two adds (gaps, latency and launches; hand-overs); most: all that "
            "stages wait for each other";
   }
-  if (change == "dp_overlapped")
+  if (change == "dp_overlapped") {
     return "hidden DP collectives: least: a bucket per layer, the last one exposed, compute a "
-           "tenth slower "
-           "beside the others; most: all that the pass is long enough for";
+           "tenth slower beside the others; most: all that the pass is long enough for";
+  }
   return "";
 }
 

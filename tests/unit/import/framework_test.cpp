@@ -7,7 +7,7 @@
 namespace ws {
 namespace {
 
-std::string told_by(test::KinetoFile file) {
+std::string told_by(const test::KinetoFile& file) {
   const test::ScratchFile scratch("rank0.json", file.text());
   auto trace = read_kineto(scratch.path(), {});
   REQUIRE(trace);
