@@ -24,6 +24,7 @@ constexpr FactName kNames[] = {
     {"share", "{} share", Unit::share},
     {"mean_ns", "mean {} kernel", Unit::time},
     {"count", "{} per step"},
+    {"kernel.share", "time of these kernels", Unit::share},
     {"kernel.count", "records in all"},
     {"kernel.name", "kernel"},
     {"largest_ns", "longest {}", Unit::time},
