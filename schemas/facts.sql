@@ -60,7 +60,8 @@ CREATE TABLE fact_run (
   os TEXT,                          -- operating system of the recorded machine; one of: linux windows; NULL: not told
   inference INTEGER,                -- 1: names of serving or of a paged cache of keys and values were recorded, and none of a backward pass or an optimizer; NULL: no sign of it
   file_damaged INTEGER NOT NULL DEFAULT 0, -- 1: a file is damaged: records of any step may be missing or wrong
-  times_out_of_range INTEGER NOT NULL DEFAULT 0 -- 1: records with impossible times were left out
+  times_out_of_range INTEGER NOT NULL DEFAULT 0, -- 1: records with impossible times were left out
+  source_format TEXT                -- of all input files; one of: nsys-sqlite kineto-json wallsight-recording; NULL: they differ
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

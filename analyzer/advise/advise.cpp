@@ -100,9 +100,9 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
     const auto& from = rules.rules[i].from;
     const bool of_layout = std::any_of(from.begin(), from.end(),
                                        [](const TableRef& t) { return t.table == "fact_layout"; });
-    if (&f != told && !f.kind.empty() && (f.kind == "error" || of_layout) &&
-        f.status == FindingStatus::fires)
-      f.status = FindingStatus::no;
+    if (&f == told || f.kind.empty() || !(f.kind == "error" || of_layout)) continue;
+    f.status = FindingStatus::no;
+    f.clauses.clear();  // nor is it said what of it would have to be otherwise
   }
   const std::string not_started =
       "With it the job would not have started: " + faults + "." +
@@ -122,6 +122,15 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   told->pitfalls.clear();
   told->verify = {"the warnings on the configuration are gone"};
   return told->rule;
+}
+
+// Whose file it is comes before what that file has.
+void tell_first(const std::string& told, std::vector<Finding>& ordered) {
+  const auto at = std::find_if(ordered.begin(), ordered.end(),
+                               [&](const Finding& f) { return f.rule == told; });
+  const auto first = std::find_if(
+      ordered.begin(), at, [](const Finding& f) { return f.rule.rfind("data_quality/", 0) != 0; });
+  if (at != ordered.end()) std::rotate(first, at, at + 1);
 }
 
 // Of Megatron Core; that of another framework says nothing of its flags.
@@ -158,6 +167,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
+  if (!other.empty()) tell_first(other, ordered);
   note_shared_gains(ordered);
   spell_for_version(ordered, rules.flag_table, version, keys);
   say_floors(ordered, rules.flag_table, floors);

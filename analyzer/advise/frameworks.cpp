@@ -35,18 +35,33 @@ bool is_neutral(const Action& a) {
 
 }  // namespace
 
-Frameworks frameworks_of(const FactDb& facts) {
+namespace {
+
+Frameworks named_in(const FactDb& facts) {
   using By = Frameworks::By;
   if (const std::string told = one_text(facts, "SELECT framework FROM fact_config"); !told.empty())
-    return {By::configuration, {told}};
+    return {By::configuration, {told}, {}};
   const std::string seen = one_text(facts, "SELECT framework FROM fact_run");
   const std::string by = one_text(facts, "SELECT framework_by FROM fact_run");
-  if (!seen.empty() && (by == "program" || by == "operators")) return {By::names, {seen}};
-  if (by == "core") return {By::core, {"megatron_lm", "megatron_bridge"}};
+  if (!seen.empty() && (by == "program" || by == "operators")) return {By::names, {seen}, {}};
+  if (by == "core") return {By::core, {"megatron_lm", "megatron_bridge"}, {}};
   const std::vector<std::string> all = {"pytorch", "megatron_lm", "megatron_bridge"};
-  if (!seen.empty()) return {By::kernels, all};
-  if (runs_own_kernels(facts)) return {By::own_program, {}};
-  return {By::nothing, all};
+  if (!seen.empty()) return {By::kernels, all, {}};
+  if (runs_own_kernels(facts)) return {By::own_program, {}, {}};
+  return {By::nothing, all, {}};
+}
+
+}  // namespace
+
+Recorders recorders_of(const FactDb& facts) {
+  return recorders_for(one_text(facts, "SELECT source_format FROM fact_run"),
+                       one_text(facts, "SELECT gpu FROM fact_run"));
+}
+
+Frameworks frameworks_of(const FactDb& facts) {
+  Frameworks out = named_in(facts);
+  out.recorders = recorders_of(facts);
+  return out;
 }
 
 std::vector<Action> actions_for(const std::vector<Action>& actions, const Frameworks& frameworks) {
@@ -57,6 +72,7 @@ std::vector<Action> actions_for(const std::vector<Action>& actions, const Framew
   const auto unknown_name = static_cast<std::ptrdiff_t>(names.size());
   std::vector<Action> out, own, then;
   for (const Action& a : actions) {
+    if (a.framework == "nsys" && !frameworks.recorders.nsys) continue;
     if (is_neutral(a)) {
       if (frameworks.by == Frameworks::By::own_program && is_of_pytorch(a)) continue;
       (own.empty() ? out : then).push_back(a);
@@ -68,6 +84,9 @@ std::vector<Action> actions_for(const std::vector<Action>& actions, const Framew
                    [&](const Action& a, const Action& b) { return place(a) < place(b); });
   out.insert(out.end(), own.begin(), own.end());
   out.insert(out.end(), then.begin(), then.end());
+  if (frameworks.recorders.torch_first)
+    std::stable_partition(out.begin(), out.end(),
+                          [](const Action& a) { return a.framework != "nsys"; });
   return out;
 }
 

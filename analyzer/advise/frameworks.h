@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "advise/finding.h"
+#include "base/recorders.h"
 #include "facts/fact_db.h"
 
 namespace ws {
@@ -20,14 +21,17 @@ struct Frameworks {
   };
   By by = By::nothing;
   std::vector<std::string> names;  // the likeliest first
+  Recorders recorders{};
 
   bool certain() const { return by == By::configuration || by == By::names; }
 };
 
 Frameworks frameworks_of(const FactDb& facts);
+Recorders recorders_of(const FactDb& facts);
 
 // The actions in the spelling of these frameworks and those that hold for any program, as the rule
-// has them; several frameworks stand one after the other, the likeliest first.
+// has them; several frameworks stand one after the other, the likeliest first. What nsys does
+// stands behind where torch.profiler recorded, and is left out where there is no nsys.
 std::vector<Action> actions_for(const std::vector<Action>& actions, const Frameworks& frameworks);
 
 }  // namespace ws

@@ -149,6 +149,13 @@ std::vector<WrittenKey> KeyTable::ways_to_write(std::string_view key) const {
   return out;
 }
 
+std::string KeyTable::variable_of(std::string_view key) const {
+  for (const auto& [variable, spellings] : variables_)
+    for (const Spelling& s : spellings)
+      if (s.key->name == key) return variable;
+  return "";
+}
+
 std::string KeyTable::nearest(std::string_view name) const {
   constexpr size_t kShortest = 7, kLongest = 100;  // short names are near to anything
   const bool flag = name.rfind("--", 0) == 0;

@@ -44,6 +44,8 @@ class KeyTable {
   const Spelling* by_native(std::string_view key) const;
   const std::vector<Spelling>* by_variable(std::string_view environment_variable) const;
   std::vector<WrittenKey> ways_to_write(std::string_view key) const;
+  // The variable of the environment that sets it; "": none does.
+  std::string variable_of(std::string_view key) const;
   // The flag or dotted name that `name` misspells by a letter or two; "": none is that near.
   std::string nearest(std::string_view name) const;
 

@@ -257,6 +257,16 @@ Result<void> insert_settings(const Database& db, const RunConfig& config,
   return {};
 }
 
+std::string key_in_file(const std::string& column, const std::string& framework) {
+  if (key_table().find(column) == nullptr) return "";
+  for (const WrittenKey& way : key_table().ways_to_write(column))
+    if (way.framework == framework && way.constant.empty() && way.name != column)
+      return fmt::format("{} ({})", way.name, column);
+  if (const std::string variable = key_table().variable_of(column); !variable.empty())
+    return fmt::format("{} ({})", variable, column);
+  return column;
+}
+
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study) {
   auto facts = FactDb::in_memory();
   if (!facts) return facts.error();

@@ -41,4 +41,8 @@ struct FactColumn {
 };
 std::vector<FactColumn> facts_columns();
 
+// The key that a column of fact_config stands for, as a file of the framework spells it and, where
+// that differs, in our own form: "--cpu-offloading-num-layers (cpu_offloading_layers)". "": none.
+std::string key_in_file(const std::string& column, const std::string& framework);
+
 }  // namespace ws

@@ -43,7 +43,7 @@ std::string run_id(const RunAnalysis& run) {
 }
 
 struct RunFacts {
-  std::string gpu, os;
+  std::string gpu, os, format;
   int64_t world_size = 0, gpu_memory_bytes = 0, host_steps = 0;
   int64_t steady = 0;  // of the device with most complete steps
   StepOrigin origin = StepOrigin::whole;
@@ -74,6 +74,8 @@ RunFacts facts_of(const FactInput& in) {
     out.world_size = std::max<int64_t>(out.world_size, rank.world_size);
     out.host_steps = std::max(out.host_steps, rank.host_steps);
     if (out.os.empty()) out.os = rank.os;
+    if (&rank == &in.run.ranks.front()) out.format = rank.format;
+    if (rank.format != out.format) out.format.clear();
     if (!origin_known && (!rank.devices.empty() || rank.host_steps > 0)) {
       out.origin = rank.step_origin;
       origin_known = true;
@@ -211,7 +213,8 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             noted(in.run, NoteCode::truncated_file),
             known(facts.os == "linux" || facts.os == "windows", facts.os),
             looks_like_inference(in.run) ? std::optional<int64_t>(1) : std::nullopt,
-            noted(in.run, NoteCode::damaged_file), noted(in.run, NoteCode::time_out_of_range));
+            noted(in.run, NoteCode::damaged_file), noted(in.run, NoteCode::time_out_of_range),
+            known(!facts.format.empty(), facts.format));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

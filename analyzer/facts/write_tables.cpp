@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/counted_steps.h"
+#include "analysis/how_to_record.h"
 #include "analysis/phrases.h"
 #include "base/text.h"
 #include "facts/fact_writers.h"
@@ -161,12 +162,13 @@ Result<void> write_notes(const Database& db, const FactInput& in) {
   FactTable table(db, "fact_note");
   Notes all = in.run.notes;
   all.merge(config_notes(db, in));
+  const Recorders recorders = recorders_of(in.run.ranks);
   for (const Note& note : all.all()) {
     const NoteInfo& info = info_of(note.code);
     std::string text(info.text);
     if (!note.detail.empty()) text += ": " + one_line(to_utf8(note.detail));
     table.row(info.id, name_of(info.severity), note.count, one_line(to_utf8(note.first_place)),
-              text, info.advice);
+              text, recorders.in_order(info.advice));
   }
   return table.result();
 }

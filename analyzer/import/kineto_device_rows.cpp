@@ -228,6 +228,20 @@ void DeviceRows::finish_memory(TraceBuilder& builder) {
   drop(memory_);
 }
 
+namespace {
+
+// The calls of ROCm's runtime, where the file does not name the device.
+bool launches_by_hip(const StringPool& strings) {
+  for (uint32_t i = 0; i < strings.size(); ++i) {
+    const std::string_view s = strings[StringId{i}];
+    if (s == "hipLaunchKernel" || s == "hipModuleLaunchKernel" || s == "hipExtModuleLaunchKernel")
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void DeviceRows::finish(TraceBuilder& builder, ProcessId host, const Header& header) {
   prepare_processes(host);
   finish_ops(builder);
@@ -237,6 +251,7 @@ void DeviceRows::finish(TraceBuilder& builder, ProcessId host, const Header& hea
     for (const Device& said : header.devices) {
       if (said.ordinal == d.ordinal) d = said;
     }
+    if (d.name.empty() && launches_by_hip(builder.trace.strings)) d.name = "AMD GPU";
   }
 }
 

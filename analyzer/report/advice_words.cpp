@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "report/missing_facts.h"
 #include "report/tables.h"
 
 namespace ws {
@@ -96,8 +95,7 @@ std::string may_apply_words(const ReportFinding& f) {
   // Titles say what holds, then what to do; those that begin with the order stay as they are.
   const std::string& title = f.finding.title;
   const bool order = title.rfind("record ", 0) == 0;
-  return fmt::format("{}{} (to know, it needs {})", order ? "" : "if ", title,
-                     facts_words(f.missing_facts));
+  return fmt::format("{}{} (to know, it needs {})", order ? "" : "if ", title, f.to_know);
 }
 
 std::string order_caption(const Report& report) {

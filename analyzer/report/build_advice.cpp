@@ -169,7 +169,8 @@ std::vector<std::string> missing_facts(const Finding& f) {
   return out;
 }
 
-ReportFinding worded(const Finding& f, const Frameworks& frameworks) {
+ReportFinding worded(const Finding& f, const ReportRun& run) {
+  const Frameworks& frameworks = run.frameworks;
   ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}, {}};
   out.finding.actions = actions_for(f.actions, frameworks);
   out.actions = action_lines(out.finding.actions);
@@ -179,7 +180,10 @@ ReportFinding worded(const Finding& f, const Frameworks& frameworks) {
         out.only_for.push_back(a.framework);
     out.actions.push_back(nothing_to_set(out.only_for, frameworks));
   }
-  if (f.status == FindingStatus::unknown) out.missing_facts = missing_facts(f);
+  if (f.status == FindingStatus::unknown) {
+    out.missing_facts = missing_facts(f);
+    out.to_know = facts_words(out.missing_facts, run.supply);
+  }
   return out;
 }
 
@@ -272,7 +276,7 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
     for (const Finding& f : findings) {
       // What a configuration does not say is no fault of it; `explain` tells.
       if (f.status == FindingStatus::unknown && (!f.kind.empty() || nothing_seen)) continue;
-      if (f.status == wanted) report.findings.push_back(worded(f, report.run.frameworks));
+      if (f.status == wanted) report.findings.push_back(worded(f, report.run));
     }
   }
   std::map<std::string, std::string> title_of;  // rules that fire and stand earlier

@@ -181,6 +181,7 @@ Result<Report> build_report(const FactDb& facts, const std::vector<Finding>& fin
   add_where_table(report);
   add_headline(report);
   report.run.frameworks = frameworks_of(facts);
+  report.run.supply = supply_of(facts);
   add_findings(findings, report);
   return report;
 }

@@ -49,16 +49,16 @@ std::string values_in(const std::string& clause, const Finding& f) {
   return out.empty() ? out : out + "]";
 }
 
-void explain(const Finding& f, std::ostream& out) {
+void explain(const Finding& f, const Supply& supply, std::ostream& out) {
   out << fmt::format("{}: {}\n", escape_text(f.rule), status_words(f.status));
   out << hanging("  ", escape_text(f.title));
   for (const ClauseValue& c : f.clauses) {
     const std::string mark = !c.holds ? "  ?  " : *c.holds ? "  +  " : "  -  ";
     out << hanging(mark, escape_text(c.clause + values_in(c.clause, f)));
     for (const std::string& fact : c.missing_facts) {
-      out << hanging(
-          "       missing: ",
-          escape_text(fmt::format("{} ({}: {})", fact, missing_words(fact), how_to_supply(fact))));
+      out << hanging("       missing: ",
+                     escape_text(fmt::format("{} ({}: {})", fact, missing_words(fact),
+                                             how_to_supply(fact, supply))));
     }
   }
   for (const EvidenceValue& e : f.evidence)
@@ -70,10 +70,11 @@ void explain(const Finding& f, std::ostream& out) {
 }
 
 // "ep.exposed_share >= 0.1 does not hold" or what is missing, in few words.
-std::string reason_of(const Finding& f) {
+std::string reason_of(const Finding& f, const Supply& supply) {
   for (const ClauseValue& c : f.clauses) {
     if (!c.holds && f.status == FindingStatus::unknown)
-      return c.missing_facts.empty() ? "" : "missing: " + facts_words({c.missing_facts.front()});
+      return c.missing_facts.empty() ? ""
+                                     : "missing: " + facts_words({c.missing_facts.front()}, supply);
     if (c.holds && !*c.holds && f.status == FindingStatus::no) return "not: " + c.clause;
   }
   return "";
@@ -93,7 +94,8 @@ bool wants_configuration(const Finding& f) {
 
 }  // namespace
 
-void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out) {
+void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out,
+                                const Supply& supply) {
   constexpr size_t kWidestId = 40;  // longer ones push what follows
   size_t id = 0;
   for (const Finding& f : findings) id = std::max(id, std::min(kWidestId, width_of(f.rule)));
@@ -103,7 +105,8 @@ void render_explanation_summary(const std::vector<Finding>& findings, std::ostre
       if (f.status != status || wants_configuration(f)) continue;
       const std::string first = fmt::format("{}  {}  ", pad_right(status_words(status), 13),
                                             pad_right(escape_text(f.rule), id));
-      const std::string why = escape_text(status == FindingStatus::fires ? f.title : reason_of(f));
+      const std::string why =
+          escape_text(status == FindingStatus::fires ? f.title : reason_of(f, supply));
       out << hanging(first, why);
     }
   }
@@ -117,12 +120,13 @@ void render_explanation_summary(const std::vector<Finding>& findings, std::ostre
   out << "\nwith the id of a rule, or --all: its clauses and values\n";
 }
 
-void render_explanations(const std::vector<Finding>& findings, std::ostream& out) {
+void render_explanations(const std::vector<Finding>& findings, std::ostream& out,
+                         const Supply& supply) {
   bool first = true;
   for (const Finding& f : findings) {
     if (!first) out << '\n';
     first = false;
-    explain(f, out);
+    explain(f, supply, out);
   }
 }
 

@@ -2,7 +2,6 @@
 // ns, numbers for shares, null where nothing is known.
 // Tested by: report_test (json_test.cpp), tests/cli/report_schema.py.
 #include "report/json_parts.h"
-#include "report/missing_facts.h"
 #include "report/render.h"
 
 namespace ws {
@@ -296,7 +295,7 @@ Json finding_json(const ReportFinding& r) {
           {"phase", f.phase},
           {"status", f.status == FindingStatus::fires ? "fires" : "unknown"},
           {"missing", words(r.missing_facts)},
-          {"to_know", facts_words(r.missing_facts)},
+          {"to_know", r.to_know},
           {"leads", f.leads},
           {"held_back_by", f.held_back_by.empty() ? Json(nullptr) : Json(f.held_back_by)},
           {"ahead_of_phase", f.ahead ? Json(f.ahead->of_phase) : Json(nullptr)},

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "advise/frameworks.h"
 #include "report/fact_words.h"
 
 namespace ws {
@@ -34,8 +35,8 @@ struct Source {
 constexpr Source kSources[] = {
     {"fact_memory", "memory events", kMemory},
     {"fact_run.latent_memory_wall", "memory events", kMemory},
-    {"fact_run.gpu", "the kind of GPU", "record it, or name the platform in --config FILE"},
-    {"fact_run.platform", "the kind of GPU", "record it, or name the platform in --config FILE"},
+    {"fact_run.gpu", "the kind of GPU", "record it, or name the platform in the configuration"},
+    {"fact_run.platform", "the kind of GPU", "record it, or name the platform in the configuration"},
     {"fact_run.framework", "the framework", kConfig},
     {"fact_run.framework_by", "the framework", kConfig},
     {"fact_run.stage_max_over_mean", "all pipeline stages on one clock", kAllRanks},
@@ -95,19 +96,34 @@ std::string missing_words(const std::string& fact) {
   return source->what.empty() ? "the run configuration" : std::string(source->what);
 }
 
-std::string how_to_supply(const std::string& fact) {
-  const Source* source = source_of(fact);
-  return std::string(source != nullptr ? source->how : "not in this recording");
+Supply supply_of(const FactDb& facts) {
+  Supply out;
+  out.recorders = recorders_of(facts);
+  auto row = facts.db().prepare("SELECT given, sizes_contradicted, framework FROM fact_config");
+  if (!row || !row->step()) return out;
+  out.config_given = row->int64(0) != 0 && row->int64(1) == 0;  // of this run
+  out.framework = std::string(row->text(2));
+  return out;
 }
 
-std::string facts_words(const std::vector<std::string>& facts) {
+std::string how_to_supply(const std::string& fact, const Supply& supply) {
+  const Source* source = source_of(fact);
+  if (source == nullptr) return "not in this recording";
+  if (source->how != kConfig || !supply.config_given) return supply.recorders.in_order(source->how);
+  const std::string key =
+      is_setting(fact) ? key_in_file(fact.substr(fact.find('.') + 1), supply.framework) : "";
+  return key.empty() ? "`wallsight plan` on the file of --config lists what it lacks"
+                     : fmt::format("add {} to the file of --config", key);
+}
+
+std::string facts_words(const std::vector<std::string>& facts, const Supply& supply) {
   struct Way {
     std::string how;
     std::vector<std::string> settings, others;
   };
   std::vector<Way> ways;
   for (const std::string& fact : facts) {
-    const std::string how = how_to_supply(fact);
+    const std::string how = how_to_supply(fact, supply);
     auto way = std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.how == how; });
     if (way == ways.end()) way = ways.insert(ways.end(), Way{how, {}, {}});
     auto& list = is_setting(fact) ? way->settings : way->others;

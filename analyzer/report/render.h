@@ -29,7 +29,9 @@ Result<ReportFormat> find_format(std::string_view name);
 
 // Findings with clauses, values and missing facts: why each rule fired, did not, or can not say.
 // One line per rule: those that fire first.
-void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out);
-void render_explanations(const std::vector<Finding>& findings, std::ostream& out);
+void render_explanation_summary(const std::vector<Finding>& findings, std::ostream& out,
+                                const Supply& supply = {});
+void render_explanations(const std::vector<Finding>& findings, std::ostream& out,
+                         const Supply& supply = {});
 
 }  // namespace ws

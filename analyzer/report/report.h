@@ -9,6 +9,7 @@
 
 #include "advise/finding.h"
 #include "advise/frameworks.h"
+#include "report/missing_facts.h"
 
 namespace ws {
 
@@ -45,6 +46,7 @@ struct ReportRun {
   bool single_rank_of_job = false;
   std::optional<std::string> gpu, platform, framework, selection;
   Frameworks frameworks;        // whose settings the findings have
+  Supply supply;                // of what rules could not know
   bool clocks_aligned = false;  // every rank has an offset to the run's clock
   std::optional<int64_t> clock_max_error_ns;
   std::vector<std::pair<std::string, std::string>> config;  // what is known of it
@@ -230,6 +232,7 @@ struct ReportFinding {
   };
   std::vector<Line> actions;
   std::vector<std::string> only_for;  // no action is for this run, these frameworks have some
+  std::string to_know{};              // what supplies the missing facts
 };
 
 struct ReportNote {

@@ -221,6 +221,36 @@ class AnalyzeWithConfig(unittest.TestCase):
             self.assertIn("configuration/another_run", rules(analyze(["DistributedDataParallel.forward"], *mixtral)))
             self.assertIn("configuration/another_run", rules(analyze(["megatron/training/training.py(1): train"], *titan)))
 
+    def test_what_a_file_lacks_is_named_by_its_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            facts, path = os.path.join(folder, "run.wsdb"), os.path.join(folder, "run.sh")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("python pretrain_gpt.py $MORE --num-layers 8 --micro-batch-size 1 --tensor-model-parallel-size 1\n")
+            for config, told in (([], "--config FILE"), (["--config", path], "add --")):
+                self.assertEqual(run("analyze", os.path.join(TRACES, "launch_bound"), *config, "--no-what-if", "-o", facts).returncode, 0)
+                shown = " ".join(run("explain", facts, "--all").stdout.split())
+                ways = [part.split(")")[0] for part in shown.split("of the run configuration: ")[1:]]
+                self.assertTrue(ways)
+                self.assertTrue(any(way.startswith(told) for way in ways), ways[:3])
+                self.assertEqual("--config FILE" in shown, not config, ways[:3])
+
+    def test_advice_on_recording_is_for_the_profiler_of_the_recording(self):
+        with gzip.open(glob.glob(os.path.join(TRACES, "no_steps", "*.json.gz"))[0], "rt", encoding="utf-8") as f:
+            text = f.read()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rank0.json")
+
+            def report(words):
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(words)
+                return run("analyze", path, "--no-what-if").stdout
+
+            torch, amd = report(text), report(text.replace("cudaLaunchKernel", "hipLaunchKernel").replace("NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"))
+            self.assertLess(torch.index("prof.step()"), torch.index("nsys"))
+            self.assertIn("AMD Instinct MI300X", amd)
+            self.assertIn("prof.step()", amd)
+            self.assertNotIn("nsys", amd)
+
     def test_more_than_the_peak_is_no_rate(self):
         config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}
         report = self.analyze("data_parallel_tail", config)

@@ -1,5 +1,7 @@
 #include "advise/frameworks.h"
 
+#include <algorithm>
+
 #include "support/catch.h"
 #include "support/fact_fixture.h"
 
@@ -43,6 +45,24 @@ TEST_CASE("a framework that configuration or names tell has its own settings and
       "SET framework = 'megatron_bridge'"));
   CHECK(given.by == By::configuration);
   CHECK(shown(given) == "first cfg.a PYTORCH_CUDA_ALLOC_CONF nsys profile ");
+}
+
+TEST_CASE("where torch.profiler recorded nsys comes last, and never for AMD") {
+  const char* kineto = "UPDATE fact_run SET source_format = 'kineto-json', gpu = ";
+  const auto by = [&](const std::string& gpu, const char* framework) {
+    return shown(frameworks_of(
+        facts_with(kineto + gpu + ", framework = '" + framework + "', framework_by = 'program'")));
+  };
+  std::vector<Action> nsys_first = kActions;
+  std::rotate(nsys_first.begin(), nsys_first.end() - 1, nsys_first.end());
+  const Frameworks torch = frameworks_of(facts_with(
+      "UPDATE fact_run SET source_format = 'kineto-json', gpu = 'NVIDIA H100', framework = "
+      "'pytorch', framework_by = 'operators'"));
+  CHECK(actions_for(nsys_first, torch).back().framework == "nsys");
+  CHECK(by("'AMD Instinct MI300X'", "megatron_lm") == "--a first --b PYTORCH_CUDA_ALLOC_CONF ");
+  const Frameworks nsys = frameworks_of(
+      facts_with("UPDATE fact_run SET source_format = 'nsys-sqlite', gpu = 'NVIDIA H100'"));
+  CHECK(actions_for(nsys_first, nsys).front().framework == "nsys");
 }
 
 TEST_CASE("what several frameworks may be has the settings of each, side by side") {

@@ -231,6 +231,33 @@ TEST_CASE("what to record names no tool that the GPU has not") {
   CHECK(all().find("prof.step() every iteration") != std::string::npos);
 }
 
+TEST_CASE("what to record leads with the profiler of the recording") {
+  std::vector<RankAnalysis> ranks = {busy(), busy()};
+  const auto all = [&] {
+    return std::vector<std::string>{how_to_record_peers(ranks), how_to_record_steps(ranks),
+                                    how_to_record_host(ranks), how_to_record_waits(ranks),
+                                    how_to_record_gpu(ranks)};
+  };
+  const auto torch_first = [](const std::string& text) {
+    return text.find("torch.profiler") < text.find("nsys");
+  };
+  const auto formats = [&](const char* first, const char* second) {
+    ranks[0].format = first, ranks[1].format = second;
+  };
+  formats("kineto-json", "kineto-json");
+  for (const std::string& text : all()) {
+    INFO(text);
+    CHECK(torch_first(text));
+  }
+  for (const char* other : {"nsys-sqlite", "wallsight-recording"}) {
+    formats("kineto-json", other);
+    for (const std::string& text : all()) {
+      INFO(text);
+      CHECK_FALSE(torch_first(text));
+    }
+  }
+}
+
 TEST_CASE("work of another accelerator is no missing CUDA activity") {
   RankAnalysis rank = busy();
   rank.devices.clear();

@@ -84,6 +84,21 @@ TEST_CASE("a small trace gives its rows, linked") {
   CHECK(note_of(t, NoteCode::microsecond_clock) == nullptr);
 }
 
+TEST_CASE("calls of HIP tell AMD's GPU where the file names no device") {
+  const auto name = [](std::string_view call, std::string_view properties) {
+    test::KinetoFile f;
+    f.call(call, 10, 20, 1).kernel("k", 30, 40, 1);
+    if (!properties.empty()) f.before(std::string(properties));
+    return trace_of(f.text()).devices.at(0).name;
+  };
+  CHECK(name("hipLaunchKernel", "") == "AMD GPU");
+  CHECK(name("hipExtModuleLaunchKernel", "") == "AMD GPU");
+  CHECK(name("cudaLaunchKernel", "").empty());
+  CHECK(name("hipLaunchKernel",
+             R"("deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X"}])") ==
+        "AMD Instinct MI300X");
+}
+
 TEST_CASE("spellings of 2020: categories, string ids, stream by thread name, array form") {
   const std::string text = R"JSON([
     {"ph": "X", "cat": "Operator", "name": "aten::mm", "pid": 9, "tid": "4093687616", "ts": 10, "dur": 5, "args": {"Sequence number": 4}},

@@ -32,6 +32,42 @@ TEST_CASE("missing facts have words and a way to supply them") {
   CHECK(facts_words({}).empty());
 }
 
+TEST_CASE("of a configuration that was given, the key that it has not is named") {
+  Supply given;
+  given.config_given = true;
+  CHECK(facts_words({"fact_config.cpu_offloading_layers"}, given) ==
+        "cpu offloading layers of the run configuration: add cpu_offloading_layers to the file of "
+        "--config");
+  given.framework = "megatron_lm";
+  CHECK(how_to_supply("fact_config.cpu_offloading_layers", given) ==
+        "add --cpu-offloading-num-layers (cpu_offloading_layers) to the file of --config");
+  given.framework = "megatron_bridge";
+  CHECK(how_to_supply("fact_config.cpu_offloading_layers", given).find("cpu_offloading") !=
+        std::string::npos);
+  CHECK(how_to_supply("fact_config.cuda_device_max_connections", given) ==
+        "add CUDA_DEVICE_MAX_CONNECTIONS (cuda_device_max_connections) to the file of --config");
+  CHECK(how_to_supply("fact_config.expandable_segments", given)
+            .find("_ALLOC_CONF (expandable_segments)") != std::string::npos);
+  // No key of a file: what several make together.
+  for (const char* fact : {"fact_layout.bubble_share", "fact_config.graphs_asked", "fact_setting"})
+    CHECK(how_to_supply(fact, given) ==
+          "`wallsight plan` on the file of --config lists what it lacks");
+  for (const FactColumn& c : facts_columns())
+    CHECK(facts_words({c.table + "." + c.column}, given).find("--config FILE") ==
+          std::string::npos);
+}
+
+TEST_CASE("the profiler of the recording comes first in what supplies a fact") {
+  Supply amd;
+  amd.recorders = recorders_for("kineto-json", "AMD Instinct MI300X");
+  Supply torch;
+  torch.recorders = recorders_for("kineto-json", "NVIDIA H100 80GB HBM3");
+  CHECK(how_to_supply("fact_memory", amd) == "torch.profiler with profile_memory=True");
+  CHECK(how_to_supply("fact_host", torch).rfind("torch.profiler", 0) == 0);
+  for (const FactColumn& c : facts_columns())
+    CHECK(how_to_supply(c.table + "." + c.column, amd).find("nsys") == std::string::npos);
+}
+
 TEST_CASE("every fact that a rule reads has words and a way, none of them a column's name") {
   const auto rules = load_rules({WS_SOURCE_DIR "/rules"});
   REQUIRE(rules);
