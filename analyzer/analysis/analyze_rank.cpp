@@ -43,6 +43,8 @@ RankAnalysis identity_of(const Trace& trace) {
   return out;
 }
 
+constexpr size_t kMuchPerDevice = 20'000;  // records
+
 Interval hull(const std::vector<Step>& steps) {
   Interval out = steps.front().window;
   for (const Step& step : steps) {
@@ -120,7 +122,9 @@ DeviceAnalysis analyze_device(const Trace& trace, const Labels& labels,
   out.steps = std::move(steps);
   const std::vector<Interval> all = all_windows(out.steps);
   out.constants = calibrate(trace, labels.ops, host, device);
-  release_freed_memory();  // the timeline is the peak
+  // The timeline is the peak; giving small pieces back costs more than they weigh.
+  if (trace.ops.size() + trace.calls.size() >= kMuchPerDevice * trace.devices.size())
+    release_freed_memory();
   Timeline timeline =
       build_timeline(trace, labels.ops, host, device, out.constants, hull(out.steps));
   out.breakdowns = partition(timeline, all);

@@ -50,22 +50,10 @@ int64_t ops_over_steps(const Trace& trace, DeviceId device, const std::vector<St
 // Launch calls inside the hull of the counted steps that launched nothing that was recorded. What
 // a thread launched after its last recorded launch was only cut off, and driver calls inside
 // runtime calls are the same launch.
-void count_launches(const Trace& trace, DeviceId device, std::span<const Interval> windows,
-                    DeviceAnalysis& out) {
+void count_launches(const Trace& trace, const LaunchUse& use, DeviceId device,
+                    std::span<const Interval> windows, DeviceAnalysis& out) {
   if (windows.empty()) return;
-  std::vector<bool> used(trace.calls.size(), false);
-  std::vector<uint32_t> last_used(trace.threads.size(), 0);
-  for (uint32_t op = 0; op < trace.ops.size(); ++op) {
-    const uint32_t call = trace.ops.launch[op];
-    if (call == kNoRow || trace.calls.thread[call] == kNoThread) continue;
-    used[call] = true;
-    uint32_t& last = last_used[row(trace.calls.thread[call])];
-    last = std::max(last, call);
-  }
-  std::vector<bool> launching(trace.strings.size());
-  for (uint32_t id = 0; id < trace.strings.size(); ++id)
-    launching[id] = launches_kernels(trace.strings[StringId{id}]);
-  const std::vector<uint32_t> device_of = device_of_threads(trace);
+  const std::vector<uint32_t>& device_of = use.device_of_thread;
   std::vector<TimeNs> outer_end(trace.threads.size(), INT64_MIN);
   for (uint32_t call = 0; call < trace.calls.size(); ++call) {
     if (trace.calls.thread[call] == kNoThread) continue;
@@ -73,12 +61,12 @@ void count_launches(const Trace& trace, DeviceId device, std::span<const Interva
     const TimeNs begin = trace.calls.begin_ns[call];
     if (begin < outer_end[thread]) continue;
     outer_end[thread] = trace.calls.end_ns[call];
-    if (!launching[row(trace.calls.name[call])]) continue;
+    if (!use.launching[row(trace.calls.name[call])]) continue;
     if (begin < windows.front().begin_ns || begin >= windows.back().end_ns) continue;
     if (device_of[thread] != kNoDevice && device_of[thread] != row(device)) continue;
-    if (device_of[thread] != kNoDevice && call > last_used[thread]) continue;
+    if (device_of[thread] != kNoDevice && call > use.last_used[thread]) continue;
     ++out.expected_launches;
-    out.launches_without_op += used[call] ? 0 : 1;
+    out.launches_without_op += use.used[call] ? 0 : 1;
   }
   // Kernels that are there without their launch may be what such a call launched: the link is
   // missing then, not the record.
@@ -161,7 +149,7 @@ void gather_evidence(const Trace& trace, const HostStates& host, DeviceId device
   evidence.profiler_ns = profiler_time(trace, all);
   evidence.ops_over_steps = ops_over_steps(trace, device, out.steps);
   count_records(trace, device, windows, out);
-  count_launches(trace, device, windows, out);
+  count_launches(trace, host.launch_use(), device, windows, out);
 }
 
 }  // namespace ws

@@ -1,6 +1,7 @@
 #include "analysis/host_states.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ws {
 namespace {
@@ -28,7 +29,49 @@ class RangeClasses {
 
 }  // namespace
 
-HostStates::HostStates(const Trace& trace, const OpLabels& labels) : trace_(&trace) {
+namespace {
+
+std::vector<uint32_t> device_of_threads(const Trace& trace) {
+  std::vector<std::map<uint32_t, int64_t>> votes(trace.threads.size());
+  for (uint32_t op = 0; op < trace.ops.size(); ++op) {
+    const uint32_t launch = trace.ops.launch[op];
+    if (launch == kNoRow || trace.calls.thread[launch] == kNoThread) continue;
+    ++votes[row(trace.calls.thread[launch])][static_cast<uint32_t>(row(trace.device_of(op)))];
+  }
+  std::vector<uint32_t> out(votes.size(), kNoDevice);
+  for (size_t t = 0; t < votes.size(); ++t) {
+    int64_t best = 0;
+    for (const auto& [device, count] : votes[t]) {
+      if (count <= best) continue;
+      best = count;
+      out[t] = device;
+    }
+  }
+  return out;
+}
+
+LaunchUse launch_use_of(const Trace& trace) {
+  LaunchUse out;
+  out.used.resize(trace.calls.size(), false);
+  out.last_used.resize(trace.threads.size(), 0);
+  for (uint32_t op = 0; op < trace.ops.size(); ++op) {
+    const uint32_t call = trace.ops.launch[op];
+    if (call == kNoRow || trace.calls.thread[call] == kNoThread) continue;
+    out.used[call] = true;
+    uint32_t& last = out.last_used[row(trace.calls.thread[call])];
+    last = std::max(last, call);
+  }
+  out.launching.resize(trace.strings.size());
+  for (uint32_t id = 0; id < trace.strings.size(); ++id)
+    out.launching[id] = launches_kernels(trace.strings[StringId{id}]);
+  out.device_of_thread = device_of_threads(trace);
+  return out;
+}
+
+}  // namespace
+
+HostStates::HostStates(const Trace& trace, const OpLabels& labels)
+    : trace_(&trace), launch_use_(launch_use_of(trace)) {
   classify_calls(labels);
   group_calls();
   std::vector<StateRange> own, shared;

@@ -24,9 +24,21 @@ bool launches_kernels(std::string_view call_name);
 // Class of a host range by name and source; none for ranges that say nothing of the host's state.
 HostState state_of_range(std::string_view name, RangeSource source);
 
+// Which calls launched what was recorded. Of the whole trace: asked again for every device.
+struct LaunchUse {
+  std::vector<bool> used;           // by row of calls: launched a record
+  std::vector<uint32_t> last_used;  // by thread: its last such call
+  std::vector<bool> launching;      // by name: launches_kernels()
+  // By thread: the device it launches most on, kNoDevice for threads that launch nothing.
+  std::vector<uint32_t> device_of_thread;
+};
+inline constexpr uint32_t kNoDevice = kNoRow;
+
 class HostStates {
  public:
   HostStates(const Trace& trace, const OpLabels& labels);
+
+  const LaunchUse& launch_use() const { return launch_use_; }
 
   // By name, and sync for a copy call that returned only after its own copy had ended.
   HostState class_of_call(uint32_t call) const { return call_state_[call]; }
@@ -94,6 +106,7 @@ class HostStates {
   size_t process_of(ThreadId thread) const { return row(trace_->threads[row(thread)].process); }
 
   const Trace* trace_;
+  LaunchUse launch_use_;
   std::vector<HostState> call_state_;
   std::vector<uint32_t> calls_by_thread_;  // rows of calls, thread by thread, in time order
   std::vector<size_t> first_call_;         // per thread, and the end

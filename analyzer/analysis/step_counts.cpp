@@ -2,7 +2,6 @@
 #include "analysis/step_counts.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_set>
 
 #include "analysis/counted_steps.h"
@@ -71,25 +70,6 @@ TimeNs launch_spacing(const Trace& trace, const std::vector<bool>& used) {
 
 }  // namespace
 
-std::vector<uint32_t> device_of_threads(const Trace& trace) {
-  std::vector<std::map<uint32_t, int64_t>> votes(trace.threads.size());
-  for (uint32_t op = 0; op < trace.ops.size(); ++op) {
-    const uint32_t launch = trace.ops.launch[op];
-    if (launch == kNoRow || trace.calls.thread[launch] == kNoThread) continue;
-    ++votes[row(trace.calls.thread[launch])][static_cast<uint32_t>(row(trace.device_of(op)))];
-  }
-  std::vector<uint32_t> out(votes.size(), kNoDevice);
-  for (size_t t = 0; t < votes.size(); ++t) {
-    int64_t best = 0;
-    for (const auto& [device, count] : votes[t]) {
-      if (count <= best) continue;
-      best = count;
-      out[t] = device;
-    }
-  }
-  return out;
-}
-
 StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostStates& host,
                        DeviceId device, std::span<const Interval> windows) {
   StepCounts out;
@@ -109,7 +89,7 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
   drop(ops.run_ahead_ns);
   out.launch_spacing_ns = launch_spacing(trace, ops.launches_kernels);
 
-  const std::vector<uint32_t> device_of = device_of_threads(trace);
+  const std::vector<uint32_t>& device_of = host.launch_use().device_of_thread;
   int64_t launches = 0, graphs = 0, calls = 0, syncs = 0, allocs = 0;
   TimeNs sync_host_ns = 0;
   WindowWalk walk(windows);

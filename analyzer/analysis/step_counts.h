@@ -16,8 +16,4 @@ StepCounts count_steps(const Trace& trace, const OpLabels& labels, const HostSta
 TimeNs host_marker_length(const Trace& trace, const std::vector<Step>& steps,
                           const std::vector<size_t>& counted);
 
-// The device a thread launches most on, kNoDevice for threads that launch nothing.
-inline constexpr uint32_t kNoDevice = kNoRow;
-std::vector<uint32_t> device_of_threads(const Trace& trace);
-
 }  // namespace ws
