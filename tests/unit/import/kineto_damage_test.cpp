@@ -270,7 +270,7 @@ TEST_CASE("a packed file that was changed is damaged, one that ends early is cut
                      t->notes.count(NoteCode::truncated_file));
   };
   CHECK(said([](std::string&) {}) == std::pair<int64_t, int64_t>{0, 0});
-  for (const size_t from_end : {8, 5, 4, 1}) {  // the checksum, then the length
+  for (const size_t from_end : {8u, 5u, 4u, 1u}) {  // the checksum, then the length
     INFO(from_end);
     CHECK(said([&](std::string& b) { b[b.size() - from_end] ^= 0x55; }) ==
           std::pair<int64_t, int64_t>{1, 0});
