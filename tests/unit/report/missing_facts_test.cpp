@@ -36,7 +36,7 @@ TEST_CASE("of a configuration that was given, the key that it has not is named")
   Supply given;
   given.config_given = true;
   CHECK(facts_words({"fact_config.cpu_offloading_layers"}, given) ==
-        "cpu offloading layers of the run configuration: add cpu_offloading_layers to the file of "
+        "offloaded layers of the run configuration: add cpu_offloading_layers to the file of "
         "--config");
   given.framework = "megatron_lm";
   CHECK(how_to_supply("fact_config.cpu_offloading_layers", given) ==
