@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 14;
+PRAGMA user_version = 15;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -68,6 +68,8 @@ CREATE TABLE fact_run (
 CREATE TABLE fact_config (
   framework_version TEXT,           -- as the user states it
   te_version TEXT, torch_version TEXT, -- of Transformer Engine and PyTorch, likewise
+  core_release INTEGER,             -- of Megatron Core as stated, 100 x major + minor: 16 for 0.16; NULL: none, or a branch
+  te_release INTEGER, torch_release INTEGER, -- likewise: 208 for 2.8
   tp INTEGER, pp INTEGER, vpp INTEGER, cp INTEGER, ep INTEGER, etp INTEGER, dp INTEGER, -- sizes of the parallel groups
   micro_batch INTEGER, global_batch INTEGER, seq_len INTEGER,
   moe_token_dispatcher_type TEXT,   -- one of: allgather alltoall flex
@@ -88,6 +90,9 @@ CREATE TABLE fact_config (
   loader_workers_seen INTEGER,      -- by names of loader ranges: 1: batches come from worker processes, 0: from the training thread
   -- From here on from the run configuration alone (--config); keys of schemas/run_config.schema.json.
   given INTEGER NOT NULL DEFAULT 0, -- 1: a run configuration was given
+  taken_as_whole INTEGER,           -- 1: nothing was recorded and no part of the file comes from elsewhere: what it does not set counts as not set
+  environment_given INTEGER,        -- 1: variables of the run stand in the file, 0: it shows none
+  spelled TEXT,                     -- the settings as the file names them, as recompute_modules: ' moe-enable-deepep seq-length '
   framework TEXT,                   -- as the configuration tells; one of: megatron_lm megatron_bridge pytorch
   gpus INTEGER,
   sequence_parallel INTEGER,        -- 0 or 1

@@ -188,8 +188,20 @@ void ConfigBuilder::set_list(const Spelling& spelling, const std::vector<std::st
   store(key, std::move(words), shown, line);
 }
 
+namespace {
+
+// Variables of a shell script's own show nothing; those of the libraries of a run do.
+bool of_the_run(std::string_view name) {
+  constexpr std::string_view kStarts[] = {"NCCL_", "CUDA_", "NVTE_", "TORCH_", "PYTORCH_"};
+  return std::any_of(std::begin(kStarts), std::end(kStarts),
+                     [&](std::string_view start) { return name.substr(0, start.size()) == start; });
+}
+
+}  // namespace
+
 void ConfigBuilder::set_variable(std::string_view name, std::string_view value, size_t line) {
   const auto* spellings = key_table().by_variable(name);
+  if (spellings != nullptr || of_the_run(name)) has_environment();
   if (spellings == nullptr) return;  // an environment is full of what is no setting of the run
   for (const Spelling& s : *spellings) {
     const bool holds = value.find(s.constant) != std::string_view::npos;
@@ -220,6 +232,7 @@ Result<RunConfig> ConfigBuilder::finish() {
   if (!default_framework_.empty() && values_.count("framework") == 0)
     values_["framework"] = {"framework", default_framework_, source_};
   RunConfig out{source_, format_, {}, {}, {}, std::move(notes_)};
+  out.environment = environment_;
   for (const auto& [key, where] : outside_)
     if (values_.count(key) == 0) out.outside.push_back(key);
   for (auto& [key, e] : values_) out.entries.push_back(std::move(e));

@@ -22,6 +22,7 @@ class ConfigBuilder {
   void set_list(const Spelling& spelling, const std::vector<std::string>& values,
                 std::string_view shown, size_t line);
   void set_variable(std::string_view name, std::string_view value, size_t line);
+  void has_environment() { environment_ = true; }
   void unknown(std::string_view name, size_t line);
   void note(std::string sentence);
   void refuse(size_t line, std::string_view shown, std::string_view expected,
@@ -42,6 +43,7 @@ class ConfigBuilder {
   std::map<std::string, std::string> outside_;  // key, place
   std::string default_framework_;
   std::vector<std::string> notes_;
+  bool environment_ = false;
 };
 
 }  // namespace ws

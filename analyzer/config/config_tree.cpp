@@ -112,6 +112,7 @@ class TreeReader {
 
   void variables(const YAML::Node& node) {
     if (!node.IsMap()) return;
+    out_.has_environment();
     for (const auto& item : node) {
       if (--budget_ < 0) return;
       if (item.first.IsScalar() && item.second.IsScalar())

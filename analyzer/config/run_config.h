@@ -34,7 +34,8 @@ struct RunConfig {
   std::vector<UnknownSetting> unknown;
   std::vector<std::string> outside;  // keys that are set to what only the run knows: "$(nproc)"
   std::vector<std::string> notes;    // sentences on what could not be read or is ambiguous
-  bool partial = false;  // settings come from outside the file: what it does not say may be set
+  bool partial = false;      // settings come from outside the file: what it does not say may be set
+  bool environment = false;  // variables of the run stand in the file
 };
 
 // Format of a file in the keys of our own schema.

@@ -31,6 +31,7 @@ class Merger {
          const std::set<std::string>& defaults, const ConfigShown& shown)
       : asked_(asked), seen_(seen), defaults_(defaults), shown_(shown) {
     out_.row = asked;
+    out_.row.erase("taken_as_whole");
   }
 
   ConfigMerge run(const std::optional<Contradiction>& framework,

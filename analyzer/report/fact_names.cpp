@@ -164,6 +164,12 @@ constexpr FactName kNames[] = {
     {"framework", ""},  // in words of its own
     {"given", ""},
     {"framework_version", "version"},
+    {"core_release", ""},
+    {"te_release", ""},
+    {"torch_release", ""},
+    {"taken_as_whole", ""},
+    {"environment_given", "variables in the file", Unit::flag},
+    {"spelled", ""},
     {"te_version", "Transformer Engine"},
     {"torch_version", "PyTorch"},
     {"precision", "precision"},

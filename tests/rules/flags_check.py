@@ -67,6 +67,34 @@ for flag, row in versions.items():
     since = known["verified"].get(flag)
     if since and since.replace("main", "0.19") != row["since"]:
         faults.append("rules/frameworks.json: %s since %s, the list says %s" % (flag, row["since"], since))
+# Selective recompute beside a method or a number of layers stops the job: who turns full into selective says so.
+for rule in rules:
+    for action in rule["actions"]:
+        to_selective = "granularity selective" in action["set"] or 'granularity = "selective"' in action["set"]
+        if to_selective and any("granularity = 'full'" in c for c in rule["when"]) and not re.search("recompute.method", action.get("note", "")):
+            faults.append("%s: selective recompute in place of full without `remove --recompute-method`" % rule["id"])
+# The rules on stated releases know what the table knows: every flag of it that a configuration can hold, and every floor.
+by_id = {rule["id"]: rule for rule in rules}
+
+
+def release(version):
+    major, minor = version.split(".")[:2]
+    return 100 * int(major) + int(minor)
+
+
+readable = {flag.split("=")[0] for key in load("schemas", "run_config.schema.json")["properties"].values() for flag in key.get("x-megatron-lm", [])}
+stated = {a["set"]: a["when"] for a in by_id["configuration/setting_not_in_release"]["actions"] if "when" in a}
+for flag, row in versions.items():
+    when = stated.get(flag[2:].replace("-", "_"), "")
+    if flag in readable and "cfg.core_release < %d " % release(row["since"]) not in when:
+        faults.append("configuration/setting_not_in_release: %s came with %s, the rule says `%s`" % (flag, row["since"], when))
+columns = {"Transformer Engine": "te_release", "PyTorch": "torch_release"}
+stated = [(a["set"], a.get("note", ""), a["when"]) for name in ("software_too_old", "engine_too_old_for_precision") for a in by_id["configuration/" + name]["actions"] if "when" in a]
+for f in floors:
+    clause = "cfg.%s < %d " % (columns.get(f["needs"]), release(f["at_least"]))
+    of_own_rule = "user-buffer" in f["name"]
+    if f["needs"] in columns and not of_own_rule and not any(f["name"] in note and clause in when for _, note, when in stated):
+        faults.append("configuration/software_too_old: nothing of %s needing %s %s" % (f["name"], f["needs"], f["at_least"]))
 source = os.path.join(root, "..", "shared", "knowledge", "levers.json")
 if os.path.exists(source):
     with open(source, encoding="utf-8") as f:

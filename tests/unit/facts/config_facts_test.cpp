@@ -33,8 +33,55 @@ std::string word(const FactRowValues& row, const char* key) {
 
 }  // namespace
 
+TEST_CASE("config facts: releases as numbers that compare") {
+  const auto release = [](const std::string& yaml, const char* column) {
+    return value(facts_of(yaml), "fact_config", column);
+  };
+  CHECK(release("framework_version: '0.16'", "core_release") == "16");
+  CHECK(release("framework_version: core_r0.12.0", "core_release") == "12");
+  CHECK(release("framework_version: main", "core_release") == "NULL");
+  CHECK(release("te_version: 2.10.0.dev0", "te_release") == "210");
+  CHECK(release("torch_version: '2.9'", "torch_release") == "209");
+  // PyTorch is no release of Megatron Core, and Bridge counts from 0.1.
+  const std::string torch = "framework: pytorch\nframework_version: '2.8'";
+  CHECK(release(torch, "core_release") == "NULL");
+  CHECK(release(torch, "torch_release") == "208");
+  CHECK(release("framework: megatron_bridge\nframework_version: '0.4'", "core_release") == "NULL");
+}
+
+TEST_CASE("config facts: what a file shows of itself") {
+  CHECK(value(facts_of("tp: 2"), "fact_config", "environment_given") == "0");
+  CHECK(value(facts_of("tp: 2\nenv: {OMP_NUM_THREADS: 1}"), "fact_config", "environment_given") ==
+        "1");
+  CHECK(value(facts_of("tp: 2"), "fact_config", "taken_as_whole") == "1");
+  CHECK(value(facts_of("framework: megatron_bridge\ntensor_model_parallel_size: 2"), "fact_config",
+              "spelled") == " framework tensor-model-parallel-size ");
+  const auto script = [](const char* text) {
+    const auto config = read_config(text, "run.sh");
+    if (!config) FAIL(config.error().message);
+    return config_row(*config);
+  };
+  const auto old = script(
+      "export NCCL_NVLS_ENABLE=0\nGPUS=8\ntorchrun pretrain_gpt.py --moe-enable-deepep "
+      "--num-layers 4\n");
+  CHECK(word(old, "environment_given") == "1");
+  CHECK(word(old, "spelled").find(" moe-enable-deepep ") != std::string::npos);
+  CHECK(word(old, "taken_as_whole") == "1");
+  const auto part = script("GPUS=8\ntorchrun pretrain_gpt.py --num-layers 4 $MORE\n");
+  CHECK(word(part, "environment_given") == "0");
+  CHECK(word(part, "taken_as_whole") == "0");
+  // A run that was recorded did start, whatever its file leaves out.
+  CHECK(merge_config(old, {}, {}, {}, {}, {}).row.count("taken_as_whole") == 0);
+}
+
 TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {
   const std::vector<std::string> derived = {"given",
+                                            "core_release",
+                                            "te_release",
+                                            "torch_release",
+                                            "taken_as_whole",
+                                            "environment_given",
+                                            "spelled",
                                             "cuda_graphs",
                                             "cuda_graph_key",
                                             "precision",
