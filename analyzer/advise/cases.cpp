@@ -10,6 +10,7 @@
 #include "advise/json_text.h"
 #include "advise/sandbox.h"
 #include "advise/sql_text.h"
+#include "base/check.h"
 #include "base/text.h"
 
 namespace ws {
@@ -127,8 +128,8 @@ class CaseReader {
     const auto allowed = allowed_values(column, columns_);
     if (text == nullptr || allowed.empty()) return {};
     if (std::find(allowed.begin(), allowed.end(), *text) != allowed.end()) return {};
-    return Error{fmt::format("expected a value that {}.{} can hold, found `{}`", column.table,
-                             column.column, shown(*text))};
+    return Error{fmt::format("expected a value that {}.{} can hold, {}", column.table,
+                             column.column, choice_words(allowed, *text))};
   }
 
   const std::string& place_;
@@ -196,6 +197,11 @@ std::optional<Error> gain_problem(const RuleSandbox& sandbox, const Rule& rule,
     for (int i = 2; asked && i < static_cast<int>(expressions.size()); ++i)
       asked = !row.is_null(i) && row.real(i) != 0;
     const double lo = row.real(0), hi = row.real(1);
+    if (asked && !when.empty() && std::abs(lo - 1) <= kRounding && hi >= lo)
+      return Error{
+          fmt::format("{}: /gain/lo_share: expected less than the whole step, found {:.6g}; "
+                      "a step can not take no time",
+                      at, lo)};
     if (!asked || (lo >= -kRounding && lo <= hi + kRounding && hi <= 1 + kRounding)) continue;
     return Error{
         fmt::format("{}: /gain: expected 0 <= lo_share <= hi_share <= 1 (shares of the "
@@ -225,41 +231,40 @@ bool is_taken_off(const Rule& rule, const TableColumn& column) {
   return false;
 }
 
-// The facts of a case with every share that the gain reads at one value, what is taken off at 0.
-Result<FactDb> with_shares(const Rule& rule, const RuleCase& rule_case,
-                           const std::vector<TableColumn>& reads, double value) {
-  auto facts = case_facts(rule_case);
+// Every share that the gain reads at one value, what is taken off at 0.
+Result<void> set_shares(const Database& db, const Rule& rule, const std::vector<TableColumn>& reads,
+                        double value) {
   for (const TableColumn& read : reads) {
-    if (!facts) break;
     if (!is_share(read.column)) continue;
-    auto update =
-        facts->db().prepare(fmt::format("UPDATE {} SET {} = ?1", read.table, read.column));
+    auto update = db.prepare(fmt::format("UPDATE {} SET {} = ?1", read.table, read.column));
     if (!update) return update.error();
     update->bind(1, is_taken_off(rule, read) ? 0 : value);
     update->step();
   }
-  return facts;
+  return {};
+}
+
+Result<std::vector<TableColumn>> gain_reads(const FactDb& facts, const Rule& rule) {
+  const RuleSandbox sandbox(facts);
+  auto gain = sandbox.prepare(select_sql({rule.gain->lo_share, rule.gain->hi_share}, rule.from));
+  if (!gain) return gain.error();
+  return gain->reads;
 }
 
 // As the case has it, and with small and large shares: most cases leave them at 0, where every
-// formula looks right.
-std::optional<Error> gain_problems(const RuleSandbox& sandbox, const Rule& rule,
-                                   const RuleCase& rule_case, const std::string& at) {
+// formula looks right. The facts are left as they were.
+std::optional<Error> gain_problems(const FactDb& facts, const Rule& rule, const RuleCase& rule_case,
+                                   const std::string& at) {
   if (!rule.gain) return std::nullopt;
-  if (auto problem = gain_problem(sandbox, rule, rule.when, at)) return problem;
+  if (auto problem = gain_problem(RuleSandbox(facts), rule, rule.when, at)) return problem;
   if (rule_case.expect != FindingStatus::fires) return std::nullopt;
-  std::vector<TableColumn> reads;
-  {
-    auto gain = sandbox.prepare(select_sql({rule.gain->lo_share, rule.gain->hi_share}, rule.from));
-    if (!gain) return gain.error();
-    reads = gain->reads;
-  }
+  const auto reads = gain_reads(facts, rule);
+  if (!reads) return reads.error();
+  const CaseFacts held(facts);
   for (const double share : {0.01, 0.5}) {
-    const auto facts = with_shares(rule, rule_case, reads, share);
-    if (!facts) return facts.error();
-    const RuleSandbox varied(*facts);
+    if (auto ok = set_shares(facts.db(), rule, *reads, share); !ok) return ok.error();
     const std::string place = fmt::format("{} with its shares at {}", at, share);
-    if (auto problem = gain_problem(varied, rule, {}, place)) return problem;
+    if (auto problem = gain_problem(RuleSandbox(facts), rule, {}, place)) return problem;
   }
   return std::nullopt;
 }
@@ -294,9 +299,15 @@ Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::
   return out;
 }
 
-Result<FactDb> case_facts(const RuleCase& rule_case) {
-  auto facts = FactDb::in_memory();
-  if (!facts) return facts.error();
+CaseFacts::CaseFacts(const FactDb& facts) : facts_(facts) {
+  WS_CHECK(facts_.db().exec("SAVEPOINT case_facts"));
+}
+
+CaseFacts::~CaseFacts() {
+  WS_CHECK(facts_.db().exec("ROLLBACK TO case_facts; RELEASE case_facts"));
+}
+
+Result<void> write_case(const FactDb& facts, const RuleCase& rule_case) {
   std::vector<FactRow> rows = rule_case.rows;
   for (std::string_view table : kOneRowTables) {
     const bool given =
@@ -304,20 +315,33 @@ Result<FactDb> case_facts(const RuleCase& rule_case) {
     if (!given) rows.push_back({std::string(table), {}});
   }
   for (const FactRow& row : rows) {
-    if (auto ok = insert_row(facts->db(), known_columns(), row); !ok) return ok.error();
+    if (auto ok = insert_row(facts.db(), known_columns(), row); !ok) return ok;
   }
+  return {};
+}
+
+Result<FactDb> case_facts(const RuleCase& rule_case) {
+  auto facts = FactDb::in_memory();
+  if (!facts) return facts.error();
+  if (auto ok = write_case(*facts, rule_case); !ok) return ok.error();
   return facts;
 }
 
 std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const std::string& place) {
-  const std::string at = fmt::format("{}: case `{}`", place, shown(rule_case.name));
   const auto facts = case_facts(rule_case);
-  if (!facts) return {{fmt::format("{}: {}", at, facts.error().message)}};
-  const RuleSandbox sandbox(*facts);
-  const auto finding = evaluate(sandbox, rule);
+  if (!facts)
+    return {
+        {fmt::format("{}: case `{}`: {}", place, shown(rule_case.name), facts.error().message)}};
+  return run_case_on(*facts, rule, rule_case, place);
+}
+
+std::vector<Error> run_case_on(const FactDb& facts, const Rule& rule, const RuleCase& rule_case,
+                               const std::string& place) {
+  const std::string at = fmt::format("{}: case `{}`", place, shown(rule_case.name));
+  const auto finding = evaluate(RuleSandbox(facts), rule);
   if (!finding) return {{fmt::format("{}: {}", at, finding.error().message)}};
   std::vector<Error> problems;
-  if (auto gain = gain_problems(sandbox, rule, rule_case, at)) problems.push_back(*gain);
+  if (auto gain = gain_problems(facts, rule, rule_case, at)) problems.push_back(*gain);
   if (finding->status != rule_case.expect)
     problems.push_back({fmt::format("{}: expected {}, found {}", at, name_of(rule_case.expect),
                                     name_of(finding->status))});
@@ -347,41 +371,6 @@ std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const s
   for (const std::string& words : rule_case.says_not)
     if (said(words))
       problems.push_back({fmt::format("{}: expected no words `{}`, found some", at, words)});
-  return problems;
-}
-
-Result<std::vector<Error>> check_rule_folder(const std::string& folder) {
-  const auto read = read_rule_folder(folder);
-  if (!read) return read.error();
-  std::vector<Error> problems = read->problems;
-  for (const std::string& stray : read->stray) {
-    problems.push_back(
-        {fmt::format("{}/{}: expected rules in <family>/<name>.json, found a file "
-                     "beside the families, which is not read; move it into one",
-                     folder, stray)});
-  }
-  for (const Rule& rule : read->set.rules) {
-    const std::string path = fmt::format("{}/{}.cases.json", folder, rule.id);
-    const auto text = read_small_file(path, kCaseFileLimit);
-    const auto cases = text ? read_cases(*text, path) : Result<std::vector<RuleCase>>(text.error());
-    if (!cases) {
-      problems.push_back(cases.error());
-      continue;
-    }
-    for (FindingStatus s : {FindingStatus::fires, FindingStatus::no}) {
-      const bool shown_once = std::any_of(cases->begin(), cases->end(),
-                                          [&](const RuleCase& c) { return c.expect == s; });
-      if (!shown_once)
-        problems.push_back(
-            {fmt::format("{}: expected a case with `{}`, found none", path, name_of(s))});
-    }
-    for (const RuleCase& c : *cases) {
-      const auto wrong = run_case(rule, c, path);
-      problems.insert(problems.end(), wrong.begin(), wrong.end());
-    }
-  }
-  const auto links = check_links(read->set);
-  problems.insert(problems.end(), links.begin(), links.end());
   return problems;
 }
 

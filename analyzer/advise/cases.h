@@ -32,15 +32,32 @@ struct RuleCase {
 // Unknown tables, columns and values outside a column's set are refused.
 Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place);
 
+// While it lives, what is written to the facts is for this time only: one database serves many
+// cases.
+class CaseFacts {
+ public:
+  explicit CaseFacts(const FactDb& facts);
+  ~CaseFacts();
+  CaseFacts(const CaseFacts&) = delete;
+  CaseFacts& operator=(const CaseFacts&) = delete;
+
+ private:
+  const FactDb& facts_;
+};
+
 // Facts of a case: given rows, and one default row of each one-row table. Columns not given are
-// NULL, or 0 or '' where NULL is not allowed.
+// NULL, or 0 or '' where NULL is not allowed. write_case: into an empty database.
+Result<void> write_case(const FactDb& facts, const RuleCase& rule_case);
 Result<FactDb> case_facts(const RuleCase& rule_case);
 
-// What went wrong; empty: the rule said what the case expects.
+// What went wrong; empty: the rule said what the case expects. run_case_on: on its facts.
 std::vector<Error> run_case(const Rule& rule, const RuleCase& rule_case, const std::string& place);
+std::vector<Error> run_case_on(const FactDb& facts, const Rule& rule, const RuleCase& rule_case,
+                               const std::string& place);
 
-// Every rule of a folder with its cases: problems of both, in order. The links between rules too.
-Result<std::vector<Error>> check_rule_folder(const std::string& folder);
+// Every rule of a folder with its cases: problems of both, in order. The links between rules too,
+// among them and with `beside`, the rules that the folder is used with.
+Result<std::vector<Error>> check_rule_folder(const std::string& folder, const RuleSet& beside = {});
 
 std::string_view name_of(FindingStatus s);
 

@@ -163,6 +163,21 @@ std::vector<std::string> times_of_change(std::string_view id) {
   return out;
 }
 
+std::vector<std::string> change_ids() {
+  std::vector<std::string> out;
+  for (const auto& [id, times] : kChanges) out.emplace_back(id);
+  return out;
+}
+
+bool is_change(std::string_view id) {
+  for (size_t at = 0; at <= id.size();) {
+    const size_t end = std::min(id.find('+', at), id.size());
+    if (lookup(kChanges, id.substr(at, end - at)).empty()) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
 std::vector<std::string> gain_times(const Rule& rule, const Finding& finding,
                                     const VerdictFacts& verdict) {
   if (!rule.gain) return {};

@@ -18,6 +18,11 @@ std::vector<std::string> gain_times(const Rule& rule, const Finding& finding,
 // The time that a change of fact_what_if takes out; empty: a change without words here.
 std::vector<std::string> times_of_change(std::string_view id);
 
+// Changes that a gain can be re-simulated by, in the order of `--what-if`'s list.
+std::vector<std::string> change_ids();
+// One of these, or some joined by "+".
+bool is_change(std::string_view id);
+
 // In the order in which findings are shown: sets `same_time_as` of each that fires and promises a
 // gain of which an earlier one promises some already.
 void note_shared_gains(std::vector<Finding>& findings);

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "advise/claims.h"
 #include "advise/json_text.h"
 #include "advise/rule_check.h"
+#include "advise/sql_text.h"
 #include "base/text.h"
 
 namespace ws {
@@ -45,9 +47,7 @@ class ShapeReader {
   void keys(const json& o, const std::string& pointer, const Words& known) {
     for (const auto& [key, value] : o.items()) {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        problem(pointer.empty() ? "/" : pointer,
-                fmt::format("expected one of {}, found the key `{}`", fmt::join(known, " "),
-                            shown(key)));
+        problem(pointer.empty() ? "/" : pointer, "expected " + choice_words(known, key));
       }
     }
   }
@@ -77,10 +77,15 @@ class ShapeReader {
 
   std::string choice(const json& o, const std::string& base, const char* key, const Words& known,
                      bool required) {
+    if (required && !o.contains(key)) {
+      problem(base.empty() ? "/" : base,
+              fmt::format("expected the key `{}` with one of {}, found none", key,
+                          fmt::join(known, " ")));
+      return {};
+    }
     std::string s = text(o, base, key, required ? 1 : 0);
     if (s.empty() || std::find(known.begin(), known.end(), s) != known.end()) return s;
-    problem(base + "/" + key,
-            fmt::format("expected one of {}, found `{}`", fmt::join(known, " "), shown(s)));
+    problem(base + "/" + key, "expected " + choice_words(known, s));
     return s;
   }
 
@@ -193,6 +198,10 @@ std::optional<GainRule::WhatIf> read_what_if(ShapeReader& in, const json& o,
   in.keys(o, base, {"id", "lo", "hi", "when"});
   GainRule::WhatIf out;
   out.id = in.text(o, base, "id", 1);
+  if (!out.id.empty() && !is_change(out.id)) {
+    in.problem(base + "/id",
+               "expected a change, or some joined by +: " + choice_words(change_ids(), out.id));
+  }
   out.when = in.text(o, base, "when", 0);
   for (const auto& [key, value] :
        {std::pair<const char*, double*>{"lo", &out.lo}, {"hi", &out.hi}}) {
@@ -285,9 +294,9 @@ void check_causes(ShapeReader& in, const Rule& rule, const std::vector<FactColum
     if (c.table != "fact_run" || c.column != "cause") continue;
     for (size_t i = 0; i < rule.causes.size(); ++i) {
       if (std::find(c.allowed.begin(), c.allowed.end(), rule.causes[i]) == c.allowed.end()) {
-        in.problem(
-            fmt::format("/causes/{}", i),
-            fmt::format("expected a value of fact_run.cause, found `{}`", shown(rule.causes[i])));
+        in.problem(fmt::format("/causes/{}", i),
+                   fmt::format("expected a value of fact_run.cause, {}",
+                               choice_words(c.allowed, rule.causes[i])));
       }
     }
   }

@@ -87,13 +87,19 @@ std::vector<Error> read_rule(std::string_view json_text, const std::string& plac
 // A folder with <family>/<stem>.json: all good rules and all problems, in the order of the paths.
 struct RuleFolder {
   RuleSet set;
+  std::vector<std::string> ids;  // of every rule file, good or not
   std::vector<Error> problems;
   std::vector<std::string> stray;  // JSON files beside the families that are no tables of ours
 };
 Result<RuleFolder> read_rule_folder(const std::string& folder);
 
-// `after` and `conflicts` that lead nowhere, in a circle or only one way.
-std::vector<Error> check_links(const RuleSet& set);
+// Links that lead nowhere, to the rule itself, in a circle or only one way. `also`: ids of rules
+// that are there but not in the set.
+std::vector<Error> check_links(const RuleSet& set, const std::vector<std::string>& also = {});
+
+// Rules of a further folder; those whose id is taken are left out and told.
+std::vector<Error> add_rules(RuleSet& set, const std::vector<Rule>& rules,
+                             const std::string& folder);
 
 // Several folders as one set; the first problem, or an id that comes twice, is the error.
 Result<RuleSet> load_rules(const std::vector<std::string>& folders);

@@ -118,8 +118,9 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
         expression.run((*lines)[i].when, fmt::format("{}: /{}/{}/when", place, key, i));
   check_marks(rule, place, problems);
   if (!rule.gain) return;
-  expression.run(rule.gain->lo_share, place + ": /gain/lo_share");
-  expression.run(rule.gain->hi_share, place + ": /gain/hi_share");
+  for (const auto& [sql, key] :
+       {std::pair(&rule.gain->lo_share, "lo_share"), std::pair(&rule.gain->hi_share, "hi_share")})
+    if (!sql->empty()) expression.run(*sql, fmt::format("{}: /gain/{}", place, key));
   for (const GainRule::WhatIf& w : rule.gain->what_if)
     if (!w.when.empty()) expression.run(w.when, place + ": /gain/what_if/when");
 }

@@ -105,7 +105,7 @@ void check_cycles(const RuleSet& set, std::vector<Error>& problems) {
     state[rule.id] = 1;
     for (const std::string& before : rule.after) {
       const Rule* next = set.find(before);
-      if (next == nullptr) continue;
+      if (next == nullptr || next == &rule) continue;
       if (state[before] == 1)
         problems.push_back({fmt::format("{}: /after: expected an order, found a circle through {}",
                                         rule.id, before)});
@@ -149,6 +149,7 @@ Result<RuleFolder> read_rule_folder(const std::string& folder) {
   const auto checker = RuleChecker::make();
   if (!checker) return checker.error();
   for (const RulePath& p : paths) {
+    out.ids.push_back(p.id);
     const auto text = read_small_file(p.path, kRuleFileLimit);
     Rule rule;
     const auto problems =
@@ -160,32 +161,55 @@ Result<RuleFolder> read_rule_folder(const std::string& folder) {
   return out;
 }
 
-std::vector<Error> check_links(const RuleSet& set) {
+std::vector<Error> check_links(const RuleSet& set, const std::vector<std::string>& also) {
   std::vector<Error> problems;
   for (const Rule& rule : set.rules) {
-    for (const std::string& id : rule.after) {
-      if (set.find(id) == nullptr)
-        problems.push_back({fmt::format("{}: /after: expected the id of a rule, found `{}`",
-                                        rule.id, printable(id))});
-    }
-    for (const std::string& id : rule.unless) {
-      if (set.find(id) == nullptr)
-        problems.push_back({fmt::format("{}: /unless: expected the id of a rule, found `{}`",
-                                        rule.id, printable(id))});
-    }
+    const auto problem = [&](const char* key, const std::string& wanted, const std::string& id) {
+      problems.push_back(
+          {fmt::format("{}: /{}: expected {}, found `{}`", rule.id, key, wanted, printable(id))});
+    };
+    const auto is_there = [&](const std::string& id) {
+      return set.find(id) != nullptr || std::count(also.begin(), also.end(), id) > 0;
+    };
+    const auto leads = [&](const char* key, const std::vector<std::string>& ids) {
+      for (const std::string& id : ids) {
+        if (id == rule.id) problem(key, "another rule than this one", id);
+        if (!is_there(id)) problem(key, "the id of a rule", id);
+      }
+    };
+    leads("after", rule.after);
+    leads("unless", rule.unless);
+    leads("conflicts", rule.conflicts);
     for (const std::string& id : rule.conflicts) {
       const Rule* other = set.find(id);
-      const bool back = other != nullptr && other != &rule &&
-                        std::count(other->conflicts.begin(), other->conflicts.end(), rule.id) > 0;
-      if (!back) {
-        problems.push_back(
-            {fmt::format("{}: /conflicts: expected a rule that names this one in its "
-                         "own conflicts, found `{}`",
-                         rule.id, printable(id))});
-      }
+      if (other == nullptr || other == &rule) continue;
+      if (std::count(other->conflicts.begin(), other->conflicts.end(), rule.id) == 0)
+        problem("conflicts", "a rule that names this one in its own conflicts", id);
     }
   }
   check_cycles(set, problems);
+  return problems;
+}
+
+std::vector<Error> add_rules(RuleSet& set, const std::vector<Rule>& rules,
+                             const std::string& folder) {
+  std::vector<Error> problems;
+  std::vector<Rule> fresh;
+  for (const Rule& rule : rules) {
+    if (set.find(rule.id) != nullptr) {
+      problems.push_back(
+          {fmt::format("{}: expected new rule ids, found `{}` again; rename the file",
+                       printable(folder), rule.id)});
+      continue;
+    }
+    // The rules that were there first can not name a later one: they learn of it here.
+    for (Rule& other : set.rules)
+      if (std::count(rule.conflicts.begin(), rule.conflicts.end(), other.id) > 0)
+        other.conflicts.push_back(rule.id);
+    fresh.push_back(rule);
+  }
+  set.rules.insert(set.rules.end(), fresh.begin(), fresh.end());
+  sort_by_id(set);
   return problems;
 }
 
@@ -201,14 +225,8 @@ Result<RuleSet> load_rules(const std::vector<std::string>& folders) {
     auto read = read_rule_folder(folder);
     if (!read) return read.error();
     if (!read->problems.empty()) return read->problems.front();
-    for (Rule& rule : read->set.rules) {
-      if (out.find(rule.id) != nullptr)
-        return Error{fmt::format("{}: expected new rule ids, found `{}` again; rename the file",
-                                 printable(folder), rule.id)};
-    }
-    out.rules.insert(out.rules.end(), std::make_move_iterator(read->set.rules.begin()),
-                     std::make_move_iterator(read->set.rules.end()));
-    sort_by_id(out);
+    const auto taken = add_rules(out, read->set.rules, folder);
+    if (!taken.empty()) return taken.front();
   }
   const auto problems = check_links(out);
   if (!problems.empty()) return problems.front();

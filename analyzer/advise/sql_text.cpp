@@ -8,6 +8,9 @@
 #include <cctype>
 #include <optional>
 
+#include "base/nearest.h"
+#include "base/text.h"
+
 namespace ws {
 namespace {
 
@@ -165,6 +168,13 @@ std::vector<std::string> allowed_values(const FactColumn& column,
   return {};
 }
 
+std::string choice_words(const std::vector<std::string>& allowed, const std::string& found) {
+  const std::string near = nearest_word(found, allowed);
+  return fmt::format("one of {}, found `{}`{}", fmt::join(allowed, " "),
+                     shorten(one_line(to_utf8(found)), 60),
+                     near.empty() ? "" : fmt::format("; did you mean `{}`?", near));
+}
+
 namespace {
 
 class LiteralCheck {
@@ -238,8 +248,9 @@ class LiteralCheck {
         out.push_back({t.at, fmt::format("expected a number beside {}.{}, found the text '{}'",
                                          c->table, c->column, t.text)});
       } else if (!holds(*c, t.text)) {
-        out.push_back({t.at, fmt::format("expected a value that {}.{} can hold, found '{}'",
-                                         c->table, c->column, t.text)});
+        out.push_back(
+            {t.at, fmt::format("expected a value that {}.{} can hold, {}", c->table, c->column,
+                               choice_words(allowed_values(*c, columns_), t.text))});
       }
       return;
     }

@@ -40,4 +40,7 @@ Result<std::vector<TableRef>> parse_from(std::string_view from,
 std::vector<std::string> allowed_values(const FactColumn& column,
                                         const std::vector<FactColumn>& columns);
 
+// "one of a b c, found `x`; did you mean `b`?": what to write instead of a value not allowed.
+std::string choice_words(const std::vector<std::string>& allowed, const std::string& found);
+
 }  // namespace ws

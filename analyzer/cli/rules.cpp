@@ -1,6 +1,7 @@
 // wallsight rules: the catalogue, one rule in full, and the check of somebody's own folder.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "advise/cases.h"
@@ -103,8 +104,19 @@ int show(const std::string& id, const std::vector<std::string>& folders) {
   return kDone;
 }
 
+// The built-in rules, which a folder of somebody's own is used beside; none for these themselves.
+Result<RuleSet> rules_beside(const std::string& folder) {
+  const auto data = find_data_folder();
+  if (!data) return data.error();
+  std::error_code ec;
+  if (std::filesystem::equivalent(*data + "/rules", folder, ec)) return RuleSet{};
+  return load_catalogue({});
+}
+
 int check(const std::string& folder) {
-  const auto problems = check_rule_folder(folder);
+  const auto beside = rules_beside(folder);
+  if (!beside) return fail(kBadInput, beside.error());
+  const auto problems = check_rule_folder(folder, *beside);
   if (!problems) return fail(kBadInput, problems.error());
   for (const Error& e : *problems) fail(kBadInput, e);
   if (!problems->empty()) return kBadInput;
@@ -129,8 +141,9 @@ int run_rules(int argc, char** argv) {
       with_folders(app.add_subcommand("list", "id, phase, wall, causes and title of every rule"));
   CLI::App* shows = with_folders(app.add_subcommand("show", "one rule in full"));
   shows->add_option("ID", id)->check(not_empty())->required();
-  CLI::App* checks = app.add_subcommand(
-      "check", "a folder of rules with its cases; exit 2 when something is wrong");
+  CLI::App* checks = app.add_subcommand("check",
+                                        "a folder of rules with its cases, beside the built-in "
+                                        "rules; exit 2 when something is wrong");
   checks->add_option("DIR", folder)->check(not_empty())->required();
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
   if (lists->parsed()) return list(folders);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "config/config_schema.inc"
 
 namespace ws {
@@ -121,25 +122,6 @@ const std::vector<Spelling>* KeyTable::by_variable(std::string_view variable) co
   return look_up(variables_, variable);
 }
 
-namespace {
-
-// Letters to add, drop or change; more than `limit` counts as limit + 1.
-size_t distance(std::string_view a, std::string_view b, size_t limit) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > limit) return limit + 1;
-  std::vector<size_t> row(a.size() + 1), next(a.size() + 1);
-  for (size_t i = 0; i <= a.size(); ++i) row[i] = i;
-  for (size_t j = 1; j <= b.size(); ++j) {
-    next[0] = j;
-    for (size_t i = 1; i <= a.size(); ++i)
-      next[i] = std::min({row[i] + 1, next[i - 1] + 1, row[i - 1] + (a[i - 1] != b[j - 1])});
-    std::swap(row, next);
-  }
-  return std::min(row[a.size()], limit + 1);
-}
-
-}  // namespace
-
 std::vector<WrittenKey> KeyTable::ways_to_write(std::string_view key) const {
   std::vector<WrittenKey> out;
   for (const auto& [flag, s] : flags_)
@@ -166,7 +148,7 @@ std::string KeyTable::nearest(std::string_view name) const {
   size_t best = word.size() < 12 ? 2 : 3;
   std::string out;
   const auto look = [&](const std::string& known) {
-    const size_t far = distance(word, known, best);
+    const size_t far = edit_distance(word, known, best);
     if (far < best && far > 0) best = far, out = known;
   };
   for (const auto& [known, spelling] : flag ? flags_ : natives_) look(known);

@@ -324,6 +324,21 @@ class Rules(Cli):
         self.assertIn("mine/bad.json", ran.stderr)
         self.refused(2, run("rules", "check", self.folder / "none"), "none")
 
+    def test_a_folder_is_checked_as_it_will_be_used(self):
+        shutil.copytree(SOURCE / "samples/rules", self.folder / "own")
+        path = self.folder / "own/team/loader_workers.json"
+        rule = json.loads(path.read_text())
+        built_in = "compute_host/input_pipeline"
+        path.write_text(json.dumps(dict(rule, after=[built_in], unless=[built_in], conflicts=["compute_host/manual_gc"])))
+        self.assertEqual(run("rules", "check", self.folder / "own").stderr, "")
+        self.assertEqual(run("analyze", SAMPLE, "--rules", self.folder / "own").returncode, 0)
+        taken = self.folder / "own/compute_host"
+        taken.mkdir()
+        for end in (".json", ".cases.json"):
+            shutil.copy(SOURCE / ("rules/" + built_in + end), taken)
+        self.refused(2, run("rules", "check", self.folder / "own"), built_in)
+        self.refused(2, run("analyze", SAMPLE, "--rules", self.folder / "own"), built_in)
+
     def test_somebodys_own_rules_are_added(self):
         source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
         rule = json.loads(source.read_text())

@@ -28,7 +28,7 @@ TEST_CASE("a case file that can not be meant is refused") {
             .find("`fact_moon.x`") != std::string::npos);
   CHECK(
       case_error(R"([{"name": "n", "expect": "no", "facts": {"fact_run": {"cause": "alocator"}}}])")
-          .find("fact_run.cause can hold, found `alocator`") != std::string::npos);
+          .find("found `alocator`; did you mean `allocator`?") != std::string::npos);
   CHECK(case_error(R"([{"name": "n", "expect": "no", "facts": {"fact_run": {"gpu": [1]}}}])")
             .find("expected a number, text or null") != std::string::npos);
 }
