@@ -148,7 +148,7 @@ CREATE TABLE fact_config (
   sizes_contradicted INTEGER        -- 1: parallel sizes or the framework are among them: the configuration of another run
 ) STRICT;
 
--- One row: the arithmetic of the run configuration; all NULL without one.
+-- One row: the arithmetic of the run configuration; without one all NULL but what the recorded GPU tells.
 CREATE TABLE fact_layout (
   platform TEXT,                    -- key of rules/platforms.json, as given or as recorded
   compute_major INTEGER,            -- CUDA compute capability, first number

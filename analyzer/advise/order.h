@@ -6,17 +6,20 @@
 //           1 findings whose `causes` hold the verdict's cause, then those that hold also_cause
 //           2 everything else
 //           3 data findings otherwise: they sharpen the next recording
+//   release what the stated release has, then what came later
 //   phase   data fit scale profile retune: fit before scale, tune the wall last
 //   rank    of the rule, lower acts earlier
 //   gain    upper end, larger first (gains are never added: fixes share the same time)
 //   id
 // Then `after`: a finding that fires is preceded at once by the firing findings it must follow,
 // whatever their tier: removing the syncs comes right before the graphs that need them gone.
-// A finding is silent where one that its rule names in `unless` fires.
+// A finding is silent where one that its rule names in `unless` fires; where it fires itself, the
+// unknown ones among those are.
 // Where a finding stands ahead of one of an earlier phase it says so, and why (`ahead`).
 // Last, a broken phase holds the later ones back (`held_back_by`): they stay in the list, marked.
 // Errors are never held back, and more groups to split memory over are how a broken fit is mended.
 // Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +31,15 @@ namespace ws {
 struct VerdictFacts {
   bool insufficient = false;
   std::string cause, also_cause;  // "" when there is none
+  // Rules whose first setting came later than the stated release.
+  std::set<std::string> not_in_release = {};
 };
+
+// Rules of findings whose first action for `framework` begins with a flag that `version` has in no
+// spelling.
+std::set<std::string> of_later_releases(const std::vector<Finding>& findings,
+                                        const FlagTable& table, const std::string& version,
+                                        const std::string& framework);
 
 // findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing), `held_back_by`, `after`
 // and `ahead`, prunes `conflicts`.

@@ -181,6 +181,11 @@ std::vector<Error> check_links(const RuleSet& set, const std::vector<std::string
     leads("unless", rule.unless);
     leads("conflicts", rule.conflicts);
     for (const std::string& id : rule.conflicts) {
+      if (std::count(rule.after.begin(), rule.after.end(), id) > 0)
+        problems.push_back(
+            {fmt::format("{}: /conflicts: expected a rule that this one does not come after, "
+                         "found `{}` in both",
+                         rule.id, printable(id))});
       const Rule* other = set.find(id);
       if (other == nullptr || other == &rule) continue;
       if (std::count(other->conflicts.begin(), other->conflicts.end(), rule.id) == 0)

@@ -131,14 +131,17 @@ void put_stages(Row& row, const ConfigStudy& study) {
   if (!study.split.stages.empty() || !problem.empty()) row.put("stages_fit", problem.empty());
 }
 
+void put_platform(Row& row, const Platform* p) {
+  if (p == nullptr) return;
+  row.put_text("platform", p->key);
+  row.put("fast_domain_gpus", p->fast_domain_gpus);
+  const char first = p->compute_capability.empty() ? '\0' : p->compute_capability[0];
+  if (first >= '0' && first <= '9')
+    row.put("compute_major", std::atoi(p->compute_capability.c_str()));
+}
+
 void put_platform_and_memory(Row& row, const ConfigStudy& study) {
-  if (const Platform* p = study.platform) {
-    row.put_text("platform", p->key);
-    row.put("fast_domain_gpus", p->fast_domain_gpus);
-    const char first = p->compute_capability.empty() ? '\0' : p->compute_capability[0];
-    if (first >= '0' && first <= '9')
-      row.put("compute_major", std::atoi(p->compute_capability.c_str()));
-  }
+  put_platform(row, study.platform);
   if (!study.memory) return;
   const int64_t bytes = study.memory->ranks[study.memory->worst].total_bytes;
   row.put("memory_bytes", bytes);
@@ -234,6 +237,12 @@ FactRowValues config_row(const RunConfig& config) {
   if (const auto vpp = layout_of(config).vpp) out["vpp"] = *vpp;
   if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
   return out;
+}
+
+FactRowValues platform_row(const Platform* recorded) {
+  Row row;
+  put_platform(row, recorded);
+  return row.values;
 }
 
 FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {

@@ -18,6 +18,7 @@ using FactRowValues = std::map<std::string, FactRowValue, std::less<>>;  // abse
 
 FactRowValues config_row(const RunConfig& config);
 FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study);
+FactRowValues platform_row(const Platform* recorded);  // of the layout, what the GPU alone tells
 
 // Columns that are not in the row are NULL, or their default.
 Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row);

@@ -97,16 +97,19 @@ FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout
 }  // namespace
 
 Result<void> write_layout(const Database& db, const FactInput& in) {
-  if (in.options.config == nullptr) {
-    if (auto ok = insert_row(db, "fact_layout", {}); !ok) return ok.error();
-    return insert_row(db, "fact_throughput", {});
-  }
   const RunRow run = run_row(db);
   const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
+  if (in.options.config == nullptr) {
+    if (auto ok = insert_row(db, "fact_layout", platform_row(platform)); !ok) return ok.error();
+    return insert_row(db, "fact_throughput", {});
+  }
   const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
   const bool other_run = in.merge && in.merge->other_run;
   FactRowValues layout = layout_row(*in.options.config, study);
-  if (other_run) layout = of_other_run(*in.merge, layout);
+  if (other_run) {
+    layout = of_other_run(*in.merge, layout);
+    for (const auto& [key, value] : platform_row(platform)) layout[key] = value;
+  }
   layout["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");

@@ -35,7 +35,7 @@ WORDS = {
     "pt.nccl": "TORCH_NCCL_HIGH_PRIORITY", "pt.optim": "fused=True", "pt.async_tp": "async tensor parallelism",
 }
 # Rules on tuning that stand for no lever of the list: what to look at, or what nobody sets by a name.
-OTHER = {"compute_host/attention_backend", "compute_host/unfused_attention", "compute_host/compute_bound", "compute_host/exposed_copies", "compute_host/gemm_shapes",
+OTHER = {"compute_host/attention_backend", "compute_host/unfused_attention", "compute_host/compute_bound", "compute_host/exposed_copies", "compute_host/gemm_shapes", "communication/ep_placement",
          "compute_host/host_work", "compute_host/remove_syncs", "compute_host/straggler_gpu", "compute_host/windows_driver_model", "compute_host/wait_before_own_work", "configuration/experts_need_sequence_parallel",
          "configuration/moe_recompute_and_offload", "configuration/moe_recompute_blocks_ep_overlap", "configuration/moe_recompute_blocks_router_graph",
          "configuration/another_run", "configuration/computes_in_fp32", "compute_host/gemm_16_bits",

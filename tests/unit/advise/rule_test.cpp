@@ -282,7 +282,9 @@ TEST_CASE("links between rules are checked") {
     for (const Error& e : check_links(set)) all += e.message + "|";
     return all;
   };
-  CHECK(messages({rule("a/a", {}, {"a/b"}), rule("a/b", {"a/a"}, {"a/a"})}) == "");
+  CHECK(messages({rule("a/a", {}, {"a/b"}), rule("a/b", {}, {"a/a"})}) == "");
+  CHECK(messages({rule("a/a", {}, {"a/b"}), rule("a/b", {"a/a"}, {"a/a"})}) ==
+        "a/b: /conflicts: expected a rule that this one does not come after, found `a/a` in both|");
   CHECK(messages({rule("a/a", {"a/z"}, {})}) ==
         "a/a: /after: expected the id of a rule, found `a/z`|");
   CHECK(messages({rule("a/a", {}, {"a/b"}), rule("a/b", {}, {})}).find("names this one") !=
