@@ -49,6 +49,11 @@ std::string spelled(const RunConfig& config, const std::string& key) {
   return out;
 }
 
+bool shards_fit(const Layout& l) {
+  if (!l.gpus || !l.shard_product) return true;
+  return one_world_only(l) ? *l.gpus == *l.shard_product : *l.gpus % *l.shard_product == 0;
+}
+
 void estimate(const RunConfig& config, ConfigStudy& out) {
   const char* kWhat = "memory estimate";
   std::vector<std::string> missing = out.model.missing;
@@ -69,7 +74,8 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
     return;
   }
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;
-  if (!out.layout.dp || !experts_fit) return limit(out, kWhat, {"a layout that divides the GPUs"});
+  if (!out.layout.dp || !experts_fit || !shards_fit(out.layout))
+    return limit(out, kWhat, {"a layout that divides the GPUs"});
   const auto wanted = static_cast<size_t>(out.layout.stages.value_or(1));
   if (out.split.stages.size() != wanted)
     return limit(out, kWhat, {"stages that agree with PP x VPP"});
@@ -79,27 +85,41 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
                          out.split.problem + ")");
 }
 
-}  // namespace
-
-ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
-                         const Platform* platform) {
+ConfigStudy arithmetic(const RunConfig& config, const Platform* platform) {
   ConfigStudy out;
   out.layout = layout_of(config);
   out.model = model_sizes(config);
   const ModelShape* shape = out.model.shape ? &*out.model.shape : nullptr;
   out.split = pipeline_split(config, out.layout, shape);
   take_stages_from_layout(out.layout, out.split);
-  out.remedies = remedies_of(config, out.layout, out.split);
+  out.platform = platform;
+  estimate(config, out);
+  return out;
+}
+
+}  // namespace
+
+ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
+                         const Platform* platform) {
+  if (const auto name = text(config, "platform"); platform == nullptr && name) {
+    platform = platforms.by_key(*name);
+    if (platform == nullptr) platform = platforms.find(*name);
+  }
+  ConfigStudy out = arithmetic(config, platform);
+  const auto memory = [&](const RunConfig& other) -> std::optional<MemoryShares> {
+    const ConfigStudy study = arithmetic(other, platform);
+    if (!study.memory || platform == nullptr) return std::nullopt;
+    const auto share = [&](int64_t bytes) {
+      return static_cast<double>(bytes) / static_cast<double>(platform->memory_bytes);
+    };
+    const int64_t total = study.memory->ranks[study.memory->worst].total_bytes;
+    return MemoryShares{share(total), share(total + study.memory->uncertainty_bytes)};
+  };
+  out.remedies = remedies_of(config, out.layout, out.split, memory);
   out.precision = precision_of(config);
   out.recompute = check_recompute_names(config);
-  out.platform = platform;
-  if (const auto name = text(config, "platform"); platform == nullptr && name) {
-    out.platform = platforms.by_key(*name);
-    if (out.platform == nullptr) out.platform = platforms.find(*name);
-  }
-  estimate(config, out);
-  if (shape != nullptr && out.layout.seq_len)
-    out.flops_per_token = flops_per_token(*shape, *out.layout.seq_len);
+  if (out.model.shape && out.layout.seq_len)
+    out.flops_per_token = flops_per_token(*out.model.shape, *out.layout.seq_len);
   return out;
 }
 

@@ -133,6 +133,23 @@ bool is_whole(const RunConfig& config, const std::vector<ShellWord>& words) {
          });
 }
 
+// torchrun starts one node where it is not told how many (--nnodes 1).
+// source: PyTorch torch/distributed/run.py
+void add_torchrun_default(RunConfig& config, const std::vector<ShellWord>& words) {
+  bool torchrun = false;
+  for (const ShellWord& w : words) {
+    if (w.text == std::string(1, kFromOutside)) return;  // may hold --nnodes
+    const std::string base = w.text.substr(w.text.rfind('/') + 1);
+    torchrun |=
+        base == "torchrun" || base == "torch.distributed.run" || base == "torch.distributed.launch";
+  }
+  const auto per_node = integer(config, "gpus_per_node");
+  if (!torchrun || !per_node || !add_missing(config, "nodes", int64_t{1}, "default of torchrun"))
+    return;
+  add_missing(config, "gpus", *per_node,
+              entry(config, "gpus_per_node")->place + " (one node, the default of torchrun)");
+}
+
 Result<RunConfig> read_command(std::vector<ShellWord> words,
                                const std::vector<ShellAssignment>& assignments,
                                const std::string& source, const std::string& format) {
@@ -146,6 +163,7 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   });
   if (bridge) out.default_framework("megatron_bridge");
   auto config = out.finish();
+  if (config) add_torchrun_default(*config, words);
   if (!config || bridge) return config;
   add_missing(*config, "framework", std::string("megatron_lm"), source);
   if (text(*config, "framework") == "megatron_lm" && is_whole(*config, words))

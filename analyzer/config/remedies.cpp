@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kSearchLimit = 131072;  // GPUs; at most 128 divisors, so the search is short
 constexpr int64_t kLargestJob = 4194304;  // what the schema takes
+constexpr size_t kTried = 48;             // layouts that are asked whether they fit the memory
 
 std::string quotient(int64_t a, int64_t b) {
   return fmt::format("{:.4g}", static_cast<double>(a) / static_cast<double>(b));
@@ -70,6 +71,7 @@ class Limits {
     if (const auto layers = integer(config, "num_layers"))
       units_ = *layers + (boolean(config, "account_for_embedding") == true) +
                (boolean(config, "account_for_loss") == true);
+    if (!integer(config, "vpp")) per_stage_ = integer(config, "layers_per_virtual_stage");
   }
 
   bool tp(int64_t v, int64_t cp) const {
@@ -88,6 +90,9 @@ class Limits {
   bool pp(int64_t v) const {
     if (v == l_.pp) return true;  // a fault of its own
     if (fixed_stages_) return false;
+    const bool interleaved = per_stage_ || l_.vpp.value_or(1) > 1;
+    if (interleaved && v == 1) return false;  // asserted
+    if (per_stage_) return !units_ || *units_ % saturating_product(v, *per_stage_) == 0;
     return !units_ || *units_ % saturating_product(v, l_.vpp.value_or(1)) == 0;
   }
   bool batch(int64_t dp) const {
@@ -98,7 +103,7 @@ class Limits {
 
  private:
   const Layout& l_;
-  std::optional<int64_t> heads_, kv_heads_, experts_, units_;
+  std::optional<int64_t> heads_, kv_heads_, experts_, units_, per_stage_;
   bool cp_takes_heads_, fixed_stages_ = true;
 };
 
@@ -122,7 +127,7 @@ class LayoutSearch {
   LayoutSearch(const RunConfig& config, const Layout& l)
       : l_(l), limits_(config, l), etp_follows_(!integer(config, "etp")) {}
 
-  // The two nearest, nearest first.
+  // The nearest, nearest first.
   std::vector<Candidate> run(bool with_batch) {
     for (const int64_t pp : divisors(*l_.gpus)) {
       if (!limits_.pp(pp)) continue;
@@ -163,15 +168,17 @@ class LayoutSearch {
     }
   }
   bool too_far(const Candidate& c) const {
-    return best_.size() == 2 &&
-           std::tuple(best_[1].changed, best_[1].ratio) < std::tuple(c.changed, c.ratio);
+    return best_.size() == kTried &&
+           std::tuple(best_.back().changed, best_.back().ratio) < std::tuple(c.changed, c.ratio);
   }
   void offer(const Candidate& c) {
-    if (best_.size() == 2 && !(c.order() < best_[1].order())) return;
-    best_.push_back(c);
-    std::sort(best_.begin(), best_.end(),
-              [](const Candidate& a, const Candidate& b) { return a.order() < b.order(); });
-    if (best_.size() > 2) best_.pop_back();
+    if (c.changed == 0) return;
+    const auto nearer = [](const Candidate& a, const Candidate& b) {
+      return a.order() < b.order();
+    };
+    if (best_.size() == kTried && !nearer(c, best_.back())) return;
+    best_.insert(std::upper_bound(best_.begin(), best_.end(), c, nearer), c);
+    if (best_.size() > kTried) best_.pop_back();
   }
 
   const Layout& l_;
@@ -180,8 +187,9 @@ class LayoutSearch {
   std::vector<Candidate> best_;
 };
 
-// "PP 3 and EP 2 (DP 2, EDP 1)"
-std::string candidate_words(const Layout& l, const Candidate& c) {
+// "PP 3 and EP 2 (DP 2, EDP 1, 81 % of the memory)"
+std::string candidate_words(const Layout& l, const Candidate& c, const Limits& limits,
+                            std::optional<double> memory) {
   std::vector<std::string> sizes;
   const auto put = [&](const char* name, int64_t from, int64_t to) {
     if (from != to) sizes.push_back(fmt::format("{} {}", name, to));
@@ -191,33 +199,76 @@ std::string candidate_words(const Layout& l, const Candidate& c) {
   put("PP", l.pp, c.pp);
   put("EP", l.ep, c.ep);
   if (l.experts && c.etp != c.tp) put("ETP", l.etp, c.etp);
-  const int64_t left = *l.gpus / c.pp;
-  std::string rest = fmt::format("DP {}", left / c.tp / c.cp);
+  const int64_t left = *l.gpus / c.pp, dp = left / c.tp / c.cp;
+  std::string rest = fmt::format("DP {}", dp);
   if (l.experts) rest += fmt::format(", EDP {}", left / c.etp / c.ep);
+  if (!limits.batch(dp)) {
+    const int64_t pass = saturating_product(dp, *l.micro_batch);
+    rest += ", global batch " + multiples_around(*l.global_batch, pass);
+  }
+  if (memory) rest += fmt::format(", {:.0f} % of the memory", 100 * *memory);
   return fmt::format("{} ({})", fmt::join(sizes, " and "), rest);
 }
 
-std::string nearest_layout(const RunConfig& config, const Layout& l) {
-  if (*l.gpus > kSearchLimit) return "";
-  const bool batch_fits = !l.dp || Limits(config, l).batch(*l.dp);  // else a fault of its own
-  auto found = LayoutSearch(config, l).run(batch_fits);
-  if (found.empty()) found = LayoutSearch(config, l).run(false);
-  std::string out;
-  for (const Candidate& c : found)
-    if (c.changed > 0) out += (out.empty() ? "" : " or ") + candidate_words(l, c);
+RunConfig with_sizes(const RunConfig& config, const Layout& l, const Candidate& c) {
+  RunConfig out = config;
+  const auto put = [&](const char* key, int64_t size) { set_value(out, key, size, "nearest"); };
+  put("tp", c.tp);
+  put("cp", c.cp);
+  put("pp", c.pp);
+  if (!l.experts) return out;
+  put("ep", c.ep);
+  put("etp", c.etp);
   return out;
 }
 
-void put_grids(const RunConfig& config, const Layout& l, Remedies& out) {
+// The two nearest that also pass what is asked next: batch, layers per stage, memory.
+std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory) {
+  if (*l.gpus > kSearchLimit) return "";
+  const Limits limits(config, l);
+  const bool batch_fits = !l.dp || limits.batch(*l.dp);  // else a fault of its own
+  std::string out;
+  size_t found = 0;
+  const auto look = [&](bool with_batch) {
+    for (const Candidate& c : LayoutSearch(config, l).run(with_batch)) {
+      if (found == 2) return;
+      const auto use = memory ? memory(with_sizes(config, l, c)) : std::nullopt;
+      if (use && use->hi_share > 1) continue;
+      out += (found++ > 0 ? " or " : "") +
+             candidate_words(l, c, limits, use ? std::optional(use->share) : std::nullopt);
+    }
+  };
+  if (batch_fits) look(true);
+  if (found == 0) look(false);
+  return out;
+}
+
+// Multiples of the smallest job; such that the batch divides, where one is.
+std::string nearest_gpus(const RunConfig& config, const Layout& l) {
+  if (one_world_only(l)) return fmt::format("{} GPUs", *l.min_gpus);
+  const Limits limits(config, l);
+  const auto works = [&](int64_t gpus) {
+    return !l.attention_known || limits.batch(gpus / l.attention_product);
+  };
+  std::optional<int64_t> below, above;
+  const int64_t first = *l.gpus / *l.min_gpus, last = kLargestJob / *l.min_gpus;
+  for (int64_t n = first; n > 0 && !below; --n)
+    if (works(n * *l.min_gpus)) below = n * *l.min_gpus;
+  for (int64_t n = first + 1; n <= last && !above; ++n)
+    if (works(n * *l.min_gpus)) above = n * *l.min_gpus;
+  if (!below && !above) return multiples_around(*l.gpus, *l.min_gpus) + " GPUs";
+  if (below && above) return fmt::format("{} or {} GPUs", *below, *above);
+  return fmt::format("{} GPUs", below ? *below : *above);
+}
+
+void put_grids(const RunConfig& config, const Layout& l, const MemoryUse& memory, Remedies& out) {
   if (!l.gpus) return;
   const auto refuse = [&](Remedy& to, int64_t product, const std::string& sizes) {
     if (*l.gpus % product == 0) return;
     to.arithmetic = fmt::format("{} GPU{} / ({} = {}) = {}", *l.gpus, *l.gpus == 1 ? "" : "s",
                                 sizes, product, quotient(*l.gpus, product));
     if (!l.min_gpus || *l.min_gpus > kLargestJob) return;
-    to.nearest = (one_world_only(l) ? fmt::format("{}", *l.min_gpus)
-                                    : multiples_around(*l.gpus, *l.min_gpus)) +
-                 " GPUs";
+    to.nearest = nearest_gpus(config, l);
   };
   if (l.attention_known) {
     refuse(out.attention, l.attention_product,
@@ -227,7 +278,7 @@ void put_grids(const RunConfig& config, const Layout& l, Remedies& out) {
     refuse(out.expert, l.expert_product, fmt::format("ETP {} x EP {} x PP {}", l.etp, l.ep, l.pp));
   }
   const bool refused = !out.attention.arithmetic.empty() || !out.expert.arithmetic.empty();
-  if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l);
+  if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l, memory);
 }
 
 void put_shards(const Layout& l, Remedies& out) {
@@ -299,7 +350,20 @@ void put_sequence(const Layout& l, Remedies& out) {
                   "sequence " + multiples_around(*l.seq_len, pieces)};
 }
 
+// The stages are given: PP x VPP must make just as many.
+void put_given_stages(const Layout& l, int64_t given, Remedies& out) {
+  if (given == l.stages.value_or(1)) return;
+  const auto on_gpus = [&](int64_t pp) { return !l.gpus || *l.gpus % pp == 0; };
+  std::string by_vpp, by_pp;
+  if (given % l.pp == 0) by_vpp = fmt::format("VPP {}", given / l.pp);
+  const int64_t vpp = l.vpp.value_or(1);
+  if (given % vpp == 0 && (vpp == 1 || given > vpp) && on_gpus(given / vpp))
+    by_pp = fmt::format("PP {}", given / vpp);
+  out.stages.nearest = by_vpp + (by_vpp.empty() || by_pp.empty() ? "" : ", or ") + by_pp;
+}
+
 void put_stages(const Layout& l, const PipelineSplit& split, const Limits& limits, Remedies& out) {
+  if (split.given && !from_outside(l, "pp")) return put_given_stages(l, *split.given, out);
   const auto units = limits.units();
   if (split.problem.empty() || !units || l.pp <= 1 || from_outside(l, "pp")) return;
   const int64_t vpp = l.vpp.value_or(1), stages = saturating_product(l.pp, vpp);
@@ -312,17 +376,18 @@ void put_stages(const Layout& l, const PipelineSplit& split, const Limits& limit
               : "";
   const std::string by_pp = named("PP", around(l.pp, up_to(*units), [&](int64_t v) {
                                     const bool on_gpus = !l.gpus || *l.gpus % v == 0;
-                                    return on_gpus && whole(v, vpp);
+                                    return on_gpus && limits.pp(v) && whole(v, vpp);
                                   }));
   out.stages.nearest = by_vpp + (by_vpp.empty() || by_pp.empty() ? "" : ", or ") + by_pp;
 }
 
 }  // namespace
 
-Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split) {
+Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
+                     const MemoryUse& memory) {
   Remedies out;
   const Limits limits(config, layout);
-  put_grids(config, layout, out);
+  put_grids(config, layout, memory, out);
   put_shards(layout, out);
   put_batch(layout, out);
   put_heads(config, layout, limits, out);

@@ -1,8 +1,10 @@
 #pragma once
 // Remedies: why a run configuration does not add up, in its own numbers, and the nearest values
 // that do. A layout is changed in as few sizes and as little as goes; a new size also divides what
-// the model has of it (heads, experts, layers), where that is known.
+// the model has of it (heads, experts, layers), the batch and the memory, where these are known.
 // Tested by: remedies_test.cpp
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "config/layout.h"
@@ -27,6 +29,13 @@ struct Remedies {
   Remedy stages;               // nearest: "PP 3 or 5"
 };
 
-Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split);
+// Estimate of a configuration, of the GPU's memory; nullopt: something for it is not known.
+struct MemoryShares {
+  double share = 0, hi_share = 0;  // hi: with the uncertainty on top
+};
+using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
+
+Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
+                     const MemoryUse& memory = {});
 
 }  // namespace ws

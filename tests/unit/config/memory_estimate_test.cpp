@@ -155,8 +155,6 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
        all},
       // Sharded inside four GPUs, replicated across.
       {"mixed_precision: bf16\nfsdp_shard_size: 4\n", all + int64_t{3} * 2 * layer, all, 2 * all},
-      {"mixed_precision: bf16\nfsdp_shard_size: 64\n", all / 2 + int64_t{3} * 2 * layer, all / 2,
-       all},
       {"mixed_precision: bf16\nfsdp_shard_size: 0\n", all / 2 + int64_t{3} * 2 * layer, all / 2,
        all},
       {"mixed_precision: bf16\nfsdp_shard_size: 0\nfsdp_replicas: 2\n",
@@ -179,10 +177,10 @@ TEST_CASE("memory: PyTorch, by precision and by how far it shards") {
   one.replace(one.find("gpus: 8"), 7, "gpus: 1");
   const RankMemory alone = study(one).memory->ranks[0];
   CHECK(bytes_of(alone, MemoryKind::gradients) == 4 * all);
-  // Four experts a rank, over EDP 4 at most.
+  // Four experts a rank, over EDP 4.
   const std::string experts = "num_experts: 8\nmoe_top_k: 2\nmoe_ffn_hidden_size: 512\nep: 2\n";
   const int64_t of_experts = int64_t{4} * 4 * 2 * 1024 * 512;
-  for (const auto& [degree, shard] : {std::pair(2, 2), std::pair(64, 4)}) {
+  for (const auto& [degree, shard] : {std::pair(2, 2), std::pair(8, 4)}) {
     const ConfigStudy s =
         study(base + experts + "fsdp_shard_size: " + std::to_string(degree) + "\n");
     REQUIRE(s.memory);
@@ -234,6 +232,33 @@ TEST_CASE("memory: huge sizes saturate instead of overflowing") {
       "ffn_hidden_size: 4194304\ngpus: 1\nseq_len: 1073741824\nmicro_batch: 1048576\n");
   REQUIRE(s.memory);
   CHECK(s.memory->ranks[0].total_bytes > 0);
+}
+
+TEST_CASE("memory: selective checkpoints of PyTorch count like none, and that is said") {
+  const std::string run =
+      "model: llama3_8b\nframework: pytorch\ngpus: 8\nseq_len: 4096\nmicro_batch: 1\n"
+      "global_batch: 8\nfsdp_shard_size: 8\n";
+  const auto assumed = [&](const std::string& more) {
+    const auto memory = study(run + more).memory;
+    if (!memory) FAIL("no estimate");
+    return std::any_of(memory->assumed.begin(), memory->assumed.end(), [](const std::string& s) {
+      return s.find("between none and full") != std::string::npos;
+    });
+  };
+  CHECK(assumed("recompute_granularity: selective\n"));
+  CHECK_FALSE(assumed("recompute_granularity: full\n"));
+  CHECK_FALSE(assumed("recompute_granularity: none\n"));
+  CHECK_FALSE(assumed("recompute_granularity: selective\nrecompute_modules: [layernorm]\n"));
+}
+
+TEST_CASE("memory: shards and replicas that do not make the GPUs give no table") {
+  const std::string run =
+      "model: llama3_8b\nframework: pytorch\nseq_len: 4096\nmicro_batch: 1\nfsdp_shard_size: 4\n"
+      "fsdp_replicas: 2\n";
+  CHECK(study(run + "gpus: 8\n").memory);
+  const ConfigStudy wrong = study(run + "gpus: 16\n");
+  CHECK_FALSE(wrong.memory);
+  CHECK(wrong.limits.at(0) == "memory estimate: needs a layout that divides the GPUs");
 }
 
 }  // namespace ws

@@ -279,4 +279,16 @@ TEST_CASE("refused with place and reason") {
   CHECK(refusal("- 1\n- 2\n").find("found a list") != std::string::npos);
 }
 
+TEST_CASE("read: torchrun without --nnodes is one node") {
+  const std::string end = "pretrain_gpt.py --tensor-model-parallel-size 16 --num-layers 8\n";
+  CHECK(value(read("torchrun --nproc_per_node 8 " + end), "gpus") == "8");
+  CHECK(value(read("python -m torch.distributed.run --nproc_per_node 8 " + end), "gpus") == "8");
+  CHECK(value(read("torchrun --nproc_per_node 8 --nnodes 4 " + end), "gpus") == "32");
+  CHECK(value(read("#SBATCH --nodes=2\ntorchrun --nproc_per_node 8 " + end), "gpus") == "16");
+  for (const char* other :
+       {"torchrun --nproc_per_node 8 --nnodes $NODES ", "torchrun --nproc_per_node 8 $MORE ",
+        "python -m launch --nproc_per_node 8 ", "torchrun "})
+    CHECK(entry(read(other + end), "gpus") == nullptr);
+}
+
 }  // namespace ws

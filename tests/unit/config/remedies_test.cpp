@@ -76,6 +76,39 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   CHECK(accounted.stages.nearest == "PP 1 or 31");
 }
 
+TEST_CASE("remedies: what is near passes the checks that come next") {
+  // 96 GPUs are nearer, but DP 3 does not divide the batch.
+  const Remedies batch = remedies("gpus: 100\ntp: 8\npp: 4\nmicro_batch: 1\nglobal_batch: 256\n");
+  CHECK(batch.attention.nearest == "64 or 128 GPUs");
+  CHECK(batch.layout_nearest == "TP 4 and PP 25 (DP 1) or TP 2 and PP 25 (DP 2)");
+  // Interleaving needs a pipeline, and whole virtual stages.
+  const std::string per_stage =
+      "x.py --world-size 100 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 "
+      "--num-layers 80 --num-layers-per-virtual-pipeline-stage 5 --num-attention-heads 64\n";
+  CHECK(remedies(per_stage).layout_nearest == "TP 1 (DP 25) or TP 2 and PP 2 (DP 25)");
+  const auto config = read_config(per_stage, "run.sh");
+  if (!config) FAIL(config.error().message);
+  const Layout layout = layout_of(*config);
+  const PipelineSplit split = pipeline_split(*config, layout, nullptr);
+  // TP 1 holds too much.
+  const auto by_tp = [](const RunConfig& c) {
+    const auto tp = static_cast<double>(integer(c, "tp").value_or(1));
+    return std::optional(MemoryShares{1.2 / tp, 1.3 / tp});
+  };
+  CHECK(remedies_of(*config, layout, split, by_tp)
+            .layout_nearest.find("TP 2 and PP 2 (DP 25, 60 % of the memory)") == 0);
+  const auto never = [](const RunConfig&) { return std::optional(MemoryShares{0.95, 1.01}); };
+  CHECK(remedies_of(*config, layout, split, never).layout_nearest.empty());
+}
+
+TEST_CASE("remedies: a layout that is given says how many virtual stages there are") {
+  const std::string layout = "pipeline_layout: 'Ettt|ttt|ttt|ttt|ttt|ttt|ttt|tttL'\n";
+  CHECK(remedies("gpus: 16\npp: 2\nvpp: 2\n" + layout).stages.nearest == "VPP 4, or PP 4");
+  CHECK(remedies("gpus: 6\npp: 2\nvpp: 2\n" + layout).stages.nearest == "VPP 4");
+  CHECK(remedies("pp: 3\n" + layout).stages.nearest == "PP 8");
+  CHECK(remedies("pp: 2\nvpp: 4\n" + layout).stages.nearest.empty());
+}
+
 TEST_CASE("remedies: what comes from outside, and sizes beyond any job, are not computed with") {
   const Remedies outside = remedies(
       "x.py --tensor-model-parallel-size $TP --world-size 16 "

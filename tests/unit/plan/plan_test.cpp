@@ -97,7 +97,9 @@ TEST_CASE("plan: a layout that does not divide says what would") {
   CHECK(grid->actions[0].to == "a multiple of 256");
   CHECK(grid->actions[0].note == "nearest: 256 GPUs");
   CHECK(grid->actions[1].set == "nearest on 64 GPUs");
-  CHECK(grid->actions[1].to == "PP 2 (DP 32, EDP 1) or EP 8 (DP 8, EDP 1)");
+  CHECK(grid->actions[1].to ==
+        "PP 2 (DP 32, EDP 1, global batch 96 or 128) or EP 8 (DP 8, EDP 1, global batch 96 or "
+        "104)");
   CHECK(grid->why.find("Here 64 GPUs / (ETP 1 x EP 32 x PP 8 = 256) = 0.25") == 0);
   CHECK(p.dry_run[0].find("WORLD_SIZE=256 ") == 0);  // 64 would not start
   CHECK(find(p, "configuration/attention_grid") == nullptr);
