@@ -223,10 +223,11 @@ FactRowValues config_row(const RunConfig& config) {
     if (const ConfigEntry* e = entry(config, column.column)) out[column.column] = fact_of(e->value);
   }
   out["given"] = int64_t{1};
-  // A file of Bridge changes a recipe, which is elsewhere.
-  const bool own_form =
-      config.format == kNativeFormat || text(config, "framework") == "megatron_lm";
-  out["taken_as_whole"] = static_cast<int64_t>(!config.partial && own_form);
+  // A file for Bridge says what differs from a recipe, which is elsewhere.
+  const std::string framework = text(config, "framework").value_or("");
+  const bool own_form = config.format == kNativeFormat && framework != "megatron_bridge";
+  out["taken_as_whole"] =
+      static_cast<int64_t>(!config.partial && (own_form || framework == "megatron_lm"));
   out["environment_given"] = static_cast<int64_t>(config.environment);
   if (const std::string names = spelled(config); !names.empty()) out["spelled"] = names;
   put_releases(out, config);

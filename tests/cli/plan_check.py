@@ -157,7 +157,8 @@ class AnalyzeWithConfig(unittest.TestCase):
         self.assertEqual(fired[0]["title"], "this is not the configuration of the recorded run")
         self.assertIn("no multiple of ETP x EP x PP (4 GPUs / (ETP 2 x EP 4 x PP 1 = 8) = 0.5)", fired[0]["why"])
         self.assertIn("The nearest that add up: 8 GPUs; TP 1 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1).", fired[0]["why"])
-        self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], [])
+        # Where the ranks are is told by the recording alone; nothing else of the layout is said.
+        self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], ["communication/ep_placement"])
         # Sizes that make no grid of the GPUs recorded: nothing of such a file fires or is rated either.
         for sizes, told in (({"tp": 8, "ep": 4}, "TP x CP x PP 8 against 4 GPUs"), ({"pp": 3, "gpus": 4}, "TP x CP x PP 3 against 4 GPUs"),
                             ({"ep": 4, "etp": 3, "gpus": 8}, "ETP x EP x PP 12 for 8 GPUs against a job that started")):
@@ -279,17 +280,17 @@ class AnalyzeWithConfig(unittest.TestCase):
 
     def test_levers_in_use_are_not_advised(self):
         plain = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall"})
-        self.assertIn("communication/ep_overlap", rules(plain))
+        self.assertIn("communication/ep_overlap_small_group", rules(plain))
         used = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": True})
-        self.assertNotIn("communication/ep_overlap", rules(used))
+        self.assertNotIn("communication/ep_overlap_small_group", rules(used))
 
     def test_what_forbids_a_lever_is_undone_first(self):
         report = self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "recompute_granularity": "selective",
                                                      "recompute_modules": ["moe", "layernorm"]})
         order = rules(report)
-        self.assertLess(order.index("configuration/recompute_whole_moe"), order.index("communication/ep_overlap"))
+        self.assertLess(order.index("configuration/recompute_whole_moe"), order.index("communication/ep_overlap_small_group"))
         full = rules(self.analyze("exposed_all_to_all", {"ep": 4, "moe_token_dispatcher_type": "alltoall", "recompute_granularity": "full"}))
-        self.assertLess(full.index("configuration/not_in_effect"), full.index("communication/ep_overlap"))
+        self.assertLess(full.index("configuration/not_in_effect"), full.index("communication/ep_overlap_small_group"))
         # Where the recording has it, it is a cost; where it would show and does not, none.
         self.assertNotIn("configuration/full_recompute", full)
 

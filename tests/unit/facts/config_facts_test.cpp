@@ -54,6 +54,8 @@ TEST_CASE("config facts: what a file shows of itself") {
   CHECK(value(facts_of("tp: 2\nenv: {OMP_NUM_THREADS: 1}"), "fact_config", "environment_given") ==
         "1");
   CHECK(value(facts_of("tp: 2"), "fact_config", "taken_as_whole") == "1");
+  CHECK(value(facts_of("framework: megatron_bridge\ntp: 2"), "fact_config", "taken_as_whole") ==
+        "0");
   CHECK(value(facts_of("framework: megatron_bridge\ntensor_model_parallel_size: 2"), "fact_config",
               "spelled") == " framework tensor-model-parallel-size ");
   const auto script = [](const char* text) {
