@@ -16,8 +16,9 @@ struct StepOptions {
   StepWindow window = StepWindow::device;
   std::string range_name;                            // anchor 1: a name the user gave, "" for none
   std::optional<std::pair<int64_t, int64_t>> steps;  // --step A:B, inclusive, by step index
-  std::string step_stem;  // of steps asked for by name: "ProfilerStep#", what stands before the index
-  std::optional<Interval> time;                      // --time A:B, ns of the source's clock
+  std::string
+      step_stem;  // of steps asked for by name: "ProfilerStep#", what stands before the index
+  std::optional<Interval> time;  // --time A:B, ns of the source's clock
   size_t replay_ops = 0;  // device records kept for re-simulation at most, 0: no re-simulation
 };
 

@@ -242,7 +242,8 @@ std::string shared_gain_words(const ReportFinding& f, const ReportFinding& earli
     return std::count(b.gain_of.begin(), b.gain_of.end(), time) > 0;
   });
   return same ? fmt::format("{}, the same as item {}", f.gain, number)
-              : fmt::format("{}, {}of the same time as item {}", f.gain, all ? "" : "partly ", number);
+              : fmt::format("{}, {}of the same time as item {}", f.gain, all ? "" : "partly ",
+                            number);
 }
 
 // Numbers are those of the reports: of what fires, in order.
