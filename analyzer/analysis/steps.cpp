@@ -13,6 +13,7 @@
 #include "analysis/kernel_period.h"
 #include "analysis/range_names.h"
 #include "analysis/step_anchors.h"
+#include "analysis/step_selection.h"
 #include "base/text.h"
 
 namespace ws {
@@ -180,43 +181,6 @@ std::string what_repeats(const Trace& trace) {
   return out.empty() ? "no range repeats" : out;
 }
 
-struct Selection {
-  const StepOptions& options;
-  // "ProfilerStep#" and then the index, with zeros before it or without.
-  bool is_named(const Step& s) const {
-    const std::string& stem = options.step_stem;
-    if (s.name.compare(0, stem.size(), stem) != 0) return false;
-    const size_t digits = s.name.find_first_not_of('0', stem.size());
-    const std::string number = digits == std::string::npos ? "0" : s.name.substr(digits);
-    return number == std::to_string(s.index);
-  }
-  bool keeps(const Step& s) const {
-    if (options.steps && (s.index < options.steps->first || s.index > options.steps->second))
-      return false;
-    if (!options.step_stem.empty() && !is_named(s)) return false;
-    return !options.time ||
-           (s.window.begin_ns >= options.time->begin_ns && s.window.end_ns <= options.time->end_ns);
-  }
-  void apply(std::vector<Step>& steps) const {
-    bool left_out_before = false;
-    std::vector<Step> kept;
-    for (Step& s : steps) {
-      if (keeps(s)) {
-        s.warm = s.warm || left_out_before;
-        kept.push_back(std::move(s));
-      } else if (kept.empty()) {
-        left_out_before = true;
-      }
-    }
-    steps = std::move(kept);
-  }
-  Interval clip(Interval span) const {
-    if (!options.time) return span;
-    return {std::clamp(span.begin_ns, options.time->begin_ns, options.time->end_ns),
-            std::clamp(span.end_ns, options.time->begin_ns, options.time->end_ns)};
-  }
-};
-
 size_t busiest_device(const Trace& trace) {
   size_t best = 0;
   for (size_t d = 0; d < trace.ops_by_device.size(); ++d) {
@@ -378,7 +342,7 @@ class Finder {
   const Trace& trace_;
   const OpLabels& labels_;
   const StepOptions& options_;
-  const Selection selection_;
+  const StepSelection selection_;
   StepsResult out_;
   int64_t cut_ = 0;
   std::string refused_;                               // why a repetition was not taken for steps

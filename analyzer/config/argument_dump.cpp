@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::string_view kBegin = "- arguments -", kEnd = "- end of arguments -";
 
-std::string_view trimmed(std::string_view s) {
-  const size_t first = s.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return s.substr(first, s.find_last_not_of(" \t") - first + 1);
-}
-
 // The word before the dots: prefixes of the launcher end in a blank.
 std::string_view last_word(std::string_view s) {
   s = trimmed(s);

@@ -12,12 +12,6 @@
 namespace ws {
 namespace {
 
-std::string_view trimmed(std::string_view s) {
-  const size_t first = s.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return s.substr(first, s.find_last_not_of(" \t") - first + 1);
-}
-
 std::string shown(std::string_view s) { return shorten(one_line(to_utf8(s)), 60); }
 
 bool ends_with(std::string_view s, std::string_view end) {

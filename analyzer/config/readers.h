@@ -19,6 +19,9 @@ bool has_toml(std::string_view text);
 bool has_python_settings(std::string_view text);
 void read_settings(std::string_view text, ConfigBuilder& out);
 
+// Without spaces and tabs at both ends.
+std::string_view trimmed(std::string_view s);
+
 // f(line text without its end, line number from 1)
 template <class F>
 void for_each_line(std::string_view text, F f) {

@@ -4,13 +4,14 @@
 #include "config/readers.h"
 
 namespace ws {
-namespace {
 
 std::string_view trimmed(std::string_view s) {
   const size_t first = s.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return s.substr(first, s.find_last_not_of(" \t") - first + 1);
 }
+
+namespace {
 
 bool is_dotted_name(std::string_view s) {
   if (s.empty()) return false;
