@@ -3,11 +3,10 @@
 // that do. A layout is changed in as few sizes and as little as goes; a new size also divides what
 // the model has of it (heads, experts, layers), the batch and the memory, where these are known.
 // Tested by: remedies_test.cpp
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "config/layout.h"
+#include "config/layout_search.h"
 #include "config/model_shape.h"
 
 namespace ws {
@@ -28,12 +27,6 @@ struct Remedies {
   Remedy sequence;             // nearest: "sequence 4096 or 4112"
   Remedy stages;               // nearest: "PP 3 or 5"
 };
-
-// Estimate of a configuration, of the GPU's memory; nullopt: something for it is not known.
-struct MemoryShares {
-  double share = 0, hi_share = 0;  // hi: with the uncertainty on top
-};
-using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
 
 Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
                      const MemoryUse& memory = {});

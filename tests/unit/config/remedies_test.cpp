@@ -6,11 +6,11 @@
 namespace ws {
 namespace {
 
-Remedies remedies(const std::string& yaml) {
+Remedies remedies(const std::string& yaml, const MemoryUse& memory = {}) {
   const auto config = read_config(yaml, "test.yaml");
   if (!config) FAIL(config.error().message);
   const Layout layout = layout_of(*config);
-  return remedies_of(*config, layout, pipeline_split(*config, layout, nullptr));
+  return remedies_of(*config, layout, pipeline_split(*config, layout, nullptr), memory);
 }
 
 }  // namespace
@@ -107,6 +107,27 @@ TEST_CASE("remedies: a layout that is given says how many virtual stages there a
   CHECK(remedies("gpus: 6\npp: 2\nvpp: 2\n" + layout).stages.nearest == "VPP 4");
   CHECK(remedies("pp: 3\n" + layout).stages.nearest == "PP 8");
   CHECK(remedies("pp: 2\nvpp: 4\n" + layout).stages.nearest.empty());
+}
+
+TEST_CASE("remedies: a value with which the model would not fit the memory is none") {
+  const auto most = [](const char* key, int64_t least) {
+    return [=](const RunConfig& c) {
+      const double share = static_cast<double>(least) / static_cast<double>(*integer(c, key));
+      return std::optional(MemoryShares{share, share});
+    };
+  };
+  const std::string stages = "pp: 4\nnum_layers: 31\n";
+  CHECK(remedies(stages).stages.nearest == "PP 1 or 31");
+  CHECK(remedies(stages, most("pp", 4)).stages.nearest == "PP 31");
+  CHECK(remedies(stages, most("pp", 32)).stages.nearest.empty());
+  const std::string heads = "tp: 8\nattention_heads: 20\n";
+  CHECK(remedies(heads, most("tp", 8)).heads.nearest == "TP 10");
+  const std::string experts = "gpus: 24\nep: 3\netp: 1\nnum_experts: 8\n";
+  CHECK(remedies(experts).expert_count.nearest == "EP 2 or 4");
+  CHECK(remedies(experts, most("ep", 3)).expert_count.nearest == "EP 4");
+  CHECK(remedies(experts, most("ep", 16)).expert_count.nearest.empty());
+  const MemoryUse unknown = [](const RunConfig&) { return std::optional<MemoryShares>(); };
+  CHECK(remedies(stages, unknown).stages.nearest == "PP 1 or 31");
 }
 
 TEST_CASE("remedies: what comes from outside, and sizes beyond any job, are not computed with") {

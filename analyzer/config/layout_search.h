@@ -1,0 +1,55 @@
+#pragma once
+// Layout search: sizes of a parallel layout that a model, a batch and a number of GPUs take, and
+// the layouts for the same GPUs that are nearest to one that does not add up. Tested by:
+// remedies_test.cpp
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/layout.h"
+
+namespace ws {
+
+// Estimate of a configuration, of the GPU's memory; nullopt: something for it is not known.
+struct MemoryShares {
+  double share = 0, hi_share = 0;  // hi: with the uncertainty on top
+};
+using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
+
+std::vector<int64_t> divisors(int64_t n);  // ascending
+// "16 or 32": the multiples of `unit` below and above.
+std::string multiples_around(int64_t value, int64_t unit);
+
+struct LayoutSizes {
+  int64_t tp = 1, cp = 1, pp = 1, etp = 1, ep = 1;
+};
+
+// What a size must divide, as far as the configuration tells.
+class SizeLimits {
+ public:
+  SizeLimits(const RunConfig& config, const Layout& l);
+
+  bool tp(int64_t v, int64_t cp) const;
+  bool cp(int64_t v) const;
+  bool ep(int64_t v) const;
+  bool etp(int64_t v) const;
+  bool pp(int64_t v) const;
+  bool batch(int64_t dp) const;
+  // Layers, and what counts as one, that the stages share evenly; nullopt: not known, or given.
+  std::optional<int64_t> units() const { return units_; }
+
+ private:
+  const Layout& l_;
+  std::optional<int64_t> heads_, kv_heads_, experts_, units_, per_stage_;
+  bool cp_takes_heads_, fixed_stages_ = true;
+};
+
+// `config` with other sizes.
+RunConfig with_sizes(const RunConfig& config, const Layout& l, const LayoutSizes& sizes);
+
+// The two nearest that also pass what is asked next: batch, layers per stage, memory. "": none.
+std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory);
+
+}  // namespace ws
