@@ -18,7 +18,7 @@ CREATE TABLE fact_run (
   world_size INTEGER,               -- ranks of the job; NULL: no file says
   single_rank_of_job INTEGER NOT NULL, -- 1: one rank of a job with several was recorded
   gpu TEXT,                         -- name of the GPU ("NVIDIA H100 80GB HBM3"); NULL: not recorded
-  gpu_memory_bytes INTEGER,         -- capacity of one GPU
+  gpu_memory_bytes INTEGER,         -- capacity of one GPU, the smallest: as recorded, else of the board that its name tells
   platform TEXT,                    -- key of rules/platforms.json ("h100", "gb200", ...); NULL: unknown GPU
   framework TEXT,                   -- as names in the recording tell, Megatron Core as megatron_lm; one of: pytorch megatron_lm megatron_bridge; NULL: not told
   framework_by TEXT,                -- what tells it: a training program's own names, Megatron Core's (whatever is built on it), recorded operators among which Megatron's would stand, or kernels, above which anything may run; one of: program core operators kernels; NULL: not told
@@ -194,7 +194,7 @@ CREATE TABLE fact_layout (
   recompute_corrected TEXT,         -- the list as it is accepted
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
-  memory_share REAL,                -- of the platform's capacity
+  memory_share REAL,                -- of the capacity of the recorded GPU, else of the platform
   memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty
   recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
 ) STRICT;
@@ -358,8 +358,9 @@ CREATE TABLE fact_host (
 
 -- One row: memory.
 CREATE TABLE fact_memory (
-  capacity_bytes INTEGER, peak_allocated_bytes INTEGER, peak_reserved_bytes INTEGER, -- largest over devices; NULL: not recorded
-  headroom_share REAL,              -- 1 - peak reserved / capacity
+  capacity_bytes INTEGER,           -- as fact_run.gpu_memory_bytes
+  peak_allocated_bytes INTEGER, peak_reserved_bytes INTEGER, -- largest over devices; NULL: not recorded
+  headroom_share REAL,              -- 1 - peak reserved / capacity, of the device with least
   fragmentation_share REAL,         -- (reserved - allocated) / reserved at peak
   recompute_share REAL NOT NULL,    -- leaf recompute
   recompute_estimated INTEGER NOT NULL, -- 1: by counting, a bound

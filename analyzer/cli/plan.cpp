@@ -27,7 +27,10 @@ void add_options(CLI::App& app, PlanOptions& o) {
   app.add_option("--gpus", o.gpus, "GPUs of the job, instead of what the file says")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 22))
       ->type_name("N");
-  app.add_option("--platform", o.platform, "a100, h100, gb200, ...: instead of what the file says")
+  app.add_option("--platform", o.platform,
+                 "a100, a100-40gb, h100, gb200, ..., or a GPU's name as its driver says it: "
+                 "instead of what "
+                 "the file says")
       ->type_name("P");
   app.add_option("--report", o.reports,
                  "FORMAT[=PATH], repeatable: text, md, json; default text on stdout")
@@ -50,8 +53,7 @@ Result<std::vector<std::pair<PlanFormat, std::string>>> formats_of(
 }
 
 Result<void> check_platform(const std::string& name, const Platforms& platforms) {
-  if (name.empty() || platforms.by_key(name) != nullptr || platforms.find(name) != nullptr)
-    return {};
+  if (name.empty() || platforms.find(name) != nullptr || memory_in_name(name) > 0) return {};
   std::vector<std::string> keys;
   for (const Platform& p : platforms.rows()) keys.push_back(p.key);
   return Error{fmt::format("--platform: expected one of {}, found '{}'; name one, or leave it out",

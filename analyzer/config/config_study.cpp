@@ -100,17 +100,21 @@ ConfigStudy arithmetic(const RunConfig& config, const Platform* platform) {
 }  // namespace
 
 ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
-                         const Platform* platform) {
-  if (const auto name = text(config, "platform"); platform == nullptr && name) {
-    platform = platforms.by_key(*name);
-    if (platform == nullptr) platform = platforms.find(*name);
-  }
+                         const Platform* recorded, int64_t recorded_bytes) {
+  const auto name = text(config, "platform");
+  const Platform* platform = recorded != nullptr ? recorded
+                             : name              ? platforms.find(*name)
+                                                 : nullptr;
+  int64_t capacity = recorded_bytes;
+  if (capacity == 0 && recorded != nullptr) capacity = recorded->memory_bytes;
+  if (capacity == 0 && name) capacity = platforms.memory_of(*name);
   ConfigStudy out = arithmetic(config, platform);
+  out.capacity_bytes = capacity;
   const auto memory = [&](const RunConfig& other) -> std::optional<MemoryShares> {
     const ConfigStudy study = arithmetic(other, platform);
-    if (!study.memory || platform == nullptr) return std::nullopt;
+    if (!study.memory || capacity == 0) return std::nullopt;
     const auto share = [&](int64_t bytes) {
-      return static_cast<double>(bytes) / static_cast<double>(platform->memory_bytes);
+      return static_cast<double>(bytes) / static_cast<double>(capacity);
     };
     const int64_t total = study.memory->ranks[study.memory->worst].total_bytes;
     return MemoryShares{share(total), share(total + study.memory->uncertainty_bytes)};

@@ -20,14 +20,15 @@ struct ConfigStudy {
   RecomputeNames recompute;
   Remedies remedies;  // of what does not add up
   const Platform* platform = nullptr;
+  int64_t capacity_bytes = 0;  // memory of one GPU: as recorded, else of the platform; 0: not known
   std::optional<MemoryEstimate> memory;
   std::optional<double> flops_per_token;
   std::vector<std::string> limits;  // what could not be computed, and which keys it wants
 };
 
-// `platform` may be null: the configuration's own key decides. The study keeps pointers into
-// `platforms`.
+// `recorded` may be null: the configuration's own key decides. `recorded_bytes`: of the recorded
+// GPU's memory, 0: not known. The study keeps pointers into `platforms`.
 ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
-                         const Platform* platform);
+                         const Platform* recorded, int64_t recorded_bytes = 0);
 
 }  // namespace ws

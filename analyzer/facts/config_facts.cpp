@@ -146,9 +146,9 @@ void put_platform_and_memory(Row& row, const ConfigStudy& study) {
   const int64_t bytes = study.memory->ranks[study.memory->worst].total_bytes;
   row.put("memory_bytes", bytes);
   row.put("memory_uncertainty_bytes", study.memory->uncertainty_bytes);
-  if (study.platform == nullptr) return;
+  if (study.capacity_bytes == 0) return;
   const auto share = [&](int64_t of) {
-    return static_cast<double>(of) / static_cast<double>(study.platform->memory_bytes);
+    return static_cast<double>(of) / static_cast<double>(study.capacity_bytes);
   };
   const int64_t around = study.memory->uncertainty_bytes;
   row.put_share("memory_share", share(bytes));

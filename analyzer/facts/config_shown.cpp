@@ -120,8 +120,7 @@ void look_for_program(const RunAnalysis& run, ConfigShown& out) {
 
 }  // namespace
 
-ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
-                         const Platforms& platforms) {
+ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   ConfigShown out;
   out.whole = complete(run, evidence);
   out.step_ns = static_cast<double>(run.means.step_ns());
@@ -140,12 +139,10 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
       if (traffic != nullptr && (c.guessed || !c.named)) traffic->unclear = true;
     }
     for (const DeviceAnalysis& device : rank.devices) {
-      if (out.gpu.empty()) out.gpu = device.gpu;
       for (const CollectiveRow& row : device.collectives)
         if (KindTraffic* to = row.peer_copy ? nullptr : of_kind(out, row.kind)) add_row(row, *to);
     }
   }
-  if (!out.gpu.empty()) out.platform = platforms.find(out.gpu);
   for (KindTraffic* t : {&out.tp, &out.dp, &out.cp})
     per_step(*t, std::max(1.0, static_cast<double>(run.means.counted)));
   return out;

@@ -6,7 +6,6 @@
 
 #include "analysis/run_analysis.h"
 #include "analysis/run_evidence.h"
-#include "config/platforms.h"
 
 namespace ws {
 
@@ -44,11 +43,8 @@ struct ConfigShown {
   };
   Program program = Program::unknown;
   std::string sign;
-  const Platform* platform = nullptr;
-  std::string gpu;
 };
 
-ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence,
-                         const Platforms& platforms);
+ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence);
 
 }  // namespace ws

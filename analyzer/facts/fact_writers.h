@@ -7,11 +7,20 @@
 
 namespace ws {
 
+// Of the first device with a name; smallest_bytes: of all devices, where GPUs differ. 0: not known.
+struct RecordedGpu {
+  std::string name;
+  int64_t memory_bytes = 0, smallest_bytes = 0;
+  const Platform* platform = nullptr;
+};
+RecordedGpu recorded_gpu(const RunAnalysis& run, const Platforms& platforms);
+
 struct FactInput {
   const RunAnalysis& run;
   const Platforms& platforms;
   const FactOptions& options;
   RunEvidence evidence;
+  RecordedGpu gpu;
   std::optional<ConfigMerge> merge;  // there where options.config is
 };
 

@@ -23,14 +23,11 @@ std::optional<int64_t> recorded_gpus(const RunAnalysis& run, const FactRowValues
   return configured != nullptr && devices > *configured ? std::optional(devices) : std::nullopt;
 }
 
-std::optional<Contradiction> other_platform(const RunConfig& config, const Platforms& platforms,
-                                            const ConfigShown& shown) {
+std::optional<Contradiction> other_platform(const RunConfig& config, const FactInput& in) {
   const auto key = text(config, "platform");
-  if (!key || shown.platform == nullptr) return std::nullopt;
-  const Platform* asked = platforms.by_key(*key);
-  if (asked == nullptr) asked = platforms.find(*key);
-  if (asked == nullptr || asked == shown.platform) return std::nullopt;
-  return Contradiction{"platform", *key, shown.gpu, false};
+  if (!key || !in.platforms.contradicts(*key, in.gpu.name, in.gpu.memory_bytes))
+    return std::nullopt;
+  return Contradiction{"platform", *key, in.gpu.name, false};
 }
 
 }  // namespace
@@ -41,7 +38,12 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
   if (!facts) return facts.error();
   const Database& db = facts->db();
   if (auto ok = db.exec("BEGIN"); !ok) return ok.error();
-  FactInput in{run, platforms, options, evidence_of(run.ranks, run.means), std::nullopt};
+  FactInput in{run,
+               platforms,
+               options,
+               evidence_of(run.ranks, run.means),
+               recorded_gpu(run, platforms),
+               std::nullopt};
   if (options.config != nullptr) {
     const FactRowValues asked = config_row(*options.config);
     FactRowValues recorded = recorded_config(run);
@@ -51,11 +53,11 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
       if (e.place.rfind("default", 0) == 0) defaults.insert(e.key);
     int64_t world = 0;
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
-    const ConfigShown shown = config_shown(run, in.evidence, platforms);
+    const ConfigShown shown = config_shown(run, in.evidence);
     in.merge = merge_config(asked, recorded, defaults,
                             layout_against_gpus(layout_of(*options.config), world), shown,
                             framework_against_names(*options.config, shown));
-    if (const auto other = other_platform(*options.config, platforms, shown))
+    if (const auto other = other_platform(*options.config, in))
       in.merge->contradictions.push_back(*other);
   }
   for (auto write : {write_run, write_config, write_layout, write_ranks, write_steps, write_losses,

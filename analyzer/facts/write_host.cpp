@@ -58,15 +58,21 @@ std::optional<double> pinned_gbps(const RunAnalysis& run) {
 }
 
 std::optional<double> host_link_gbps(const FactInput& in) {
-  for (const RankAnalysis& rank : in.run.ranks) {
-    for (const DeviceAnalysis& device : rank.devices) {
-      if (device.gpu.empty()) continue;
-      const Platform* platform = in.platforms.find(device.gpu);
-      if (platform == nullptr || platform->host_link_bytes_per_s == 0) return std::nullopt;
-      return static_cast<double>(platform->host_link_bytes_per_s) / 1e9;
-    }
-  }
-  return std::nullopt;
+  const Platform* platform = in.gpu.platform;
+  if (platform == nullptr || platform->host_link_bytes_per_s == 0) return std::nullopt;
+  return static_cast<double>(platform->host_link_bytes_per_s) / 1e9;
+}
+
+// Of the device with least room: the GPUs of a run may differ.
+std::optional<double> headroom(const FactInput& in) {
+  std::optional<double> out;
+  for_each_device(in.run, [&](const RankAnalysis&, const DeviceAnalysis& d, const DeviceMeans&) {
+    const int64_t bytes = in.platforms.memory_of(d.gpu, d.memory.capacity_bytes);
+    if (d.memory.peak_reserved_bytes < 0 || bytes <= 0) return;
+    const double room = 1.0 - ratio(d.memory.peak_reserved_bytes, bytes);
+    out = std::min(out.value_or(room), room);
+  });
+  return out;
 }
 
 Result<void> write_copies(const Database& db, const RunAnalysis& run) {
@@ -139,7 +145,6 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
   const auto most = [&](int64_t MemoryRow::*field) {
     return largest(run, [&](const DeviceAnalysis& d) { return d.memory.*field; });
   };
-  const int64_t capacity = std::max<int64_t>(0, most(&MemoryRow::capacity_bytes));
   const int64_t reserved = most(&MemoryRow::peak_reserved_bytes);
   const int64_t allocated = most(&MemoryRow::peak_allocated_bytes);
   double estimated = 0;
@@ -162,9 +167,8 @@ Result<void> write_memory(const Database& db, const FactInput& in) {
   const std::optional<double> pinned = pinned_gbps(run), link = host_link_gbps(in);
   FactTable table(db, "fact_memory");
   table.row(
-      positive(capacity), allocated >= 0 ? std::optional(allocated) : std::nullopt,
-      reserved >= 0 ? std::optional(reserved) : std::nullopt,
-      reserved >= 0 && capacity > 0 ? std::optional(1.0 - ratio(reserved, capacity)) : std::nullopt,
+      positive(in.gpu.smallest_bytes), allocated >= 0 ? std::optional(allocated) : std::nullopt,
+      reserved >= 0 ? std::optional(reserved) : std::nullopt, headroom(in),
       reserved > 0 && allocated >= 0 ? std::optional(ratio(reserved - allocated, reserved))
                                      : std::nullopt,
       counted_only ? estimated : ratio(p[Leaf::recompute], step), counted_only,

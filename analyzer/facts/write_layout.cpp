@@ -15,32 +15,29 @@ namespace {
 struct RunRow {
   std::optional<double> step_s;
   std::optional<int64_t> world_size;
-  std::string gpu;
   bool has_steps = false;
 };
 
 RunRow run_row(const Database& db) {
   RunRow out;
-  auto row = db.prepare("SELECT step_mean_ns, world_size, gpu, step_count FROM fact_run");
+  auto row = db.prepare("SELECT step_mean_ns, world_size, step_count FROM fact_run");
   if (!row || !row->step()) return out;
   if (!row->is_null(0) && row->int64(0) > 0) out.step_s = row->real(0) / 1e9;
   if (!row->is_null(1)) out.world_size = row->int64(1);
-  out.gpu = std::string(row->text(2));
-  out.has_steps = row->int64(3) > 0;
+  out.has_steps = row->int64(2) > 0;
   return out;
 }
 
 FactRowValues withheld(const std::string& why) { return {{"withheld", why}}; }
 
 // Why the rates of the file are not those of the recording: another GPU, another run or scale.
-std::optional<std::string> not_this_run(const FactInput& in, const RunRow& run) {
+std::optional<std::string> not_this_run(const FactInput& in) {
   if (in.merge && (in.merge->other_run || in.merge->other_scale))
     return "the configuration is that of another run or scale, and so may be its batch";
   const auto key = text(*in.options.config, "platform");
-  const Platform* asked = key ? in.platforms.by_key(*key) : nullptr;
-  if (asked == nullptr || run.gpu.empty() || in.platforms.find(run.gpu) == asked)
+  if (!key || !in.platforms.contradicts(*key, in.gpu.name, in.gpu.memory_bytes))
     return std::nullopt;
-  return fmt::format("the configuration is for {}, the recording is of {}", *key, run.gpu);
+  return fmt::format("the configuration is for {}, the recording is of {}", *key, in.gpu.name);
 }
 
 // GEMMs in FP32 or TF32 are slower than those in 16 bits: their peak bounds them too.
@@ -98,12 +95,13 @@ FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout
 
 Result<void> write_layout(const Database& db, const FactInput& in) {
   const RunRow run = run_row(db);
-  const Platform* platform = run.gpu.empty() ? nullptr : in.platforms.find(run.gpu);
+  const Platform* platform = in.gpu.platform;
   if (in.options.config == nullptr) {
     if (auto ok = insert_row(db, "fact_layout", platform_row(platform)); !ok) return ok.error();
     return insert_row(db, "fact_throughput", {});
   }
-  const ConfigStudy study = study_config(*in.options.config, in.platforms, platform);
+  const ConfigStudy study =
+      study_config(*in.options.config, in.platforms, platform, in.gpu.smallest_bytes);
   const bool other_run = in.merge && in.merge->other_run;
   FactRowValues layout = layout_row(*in.options.config, study);
   if (other_run) {
@@ -119,7 +117,7 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
   }
   FactRowValues throughput = throughput_row(study, run, precision);
   const bool rated = throughput.count("tokens_per_s_per_gpu") + throughput.count("withheld") > 0;
-  if (const auto why = not_this_run(in, run); why && (rated || other_run))
+  if (const auto why = not_this_run(in); why && (rated || other_run))
     throughput = rated ? withheld(*why) : FactRowValues{};
   return insert_row(db, "fact_throughput", throughput);
 }

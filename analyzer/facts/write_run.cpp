@@ -43,8 +43,8 @@ std::string run_id(const RunAnalysis& run) {
 }
 
 struct RunFacts {
-  std::string gpu, os, format;
-  int64_t world_size = 0, gpu_memory_bytes = 0, host_steps = 0;
+  std::string os, format;
+  int64_t world_size = 0, host_steps = 0;
   int64_t steady = 0;  // of the device with most complete steps
   StepOrigin origin = StepOrigin::whole;
 };
@@ -81,8 +81,6 @@ RunFacts facts_of(const FactInput& in) {
       origin_known = true;
     }
     for (const DeviceAnalysis& device : rank.devices) {
-      if (out.gpu.empty()) out.gpu = device.gpu;
-      out.gpu_memory_bytes = std::max(out.gpu_memory_bytes, device.memory.capacity_bytes);
       int64_t complete = 0, steady = 0;
       for (const Step& step : device.steps) {
         complete += step.complete ? 1 : 0;
@@ -151,6 +149,23 @@ Result<void> write_sources(const Database& db, const FactInput& in) {
 
 }  // namespace
 
+RecordedGpu recorded_gpu(const RunAnalysis& run, const Platforms& platforms) {
+  RecordedGpu out;
+  for (const RankAnalysis& rank : run.ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      const int64_t bytes = platforms.memory_of(device.gpu, device.memory.capacity_bytes);
+      if (out.name.empty() && !device.gpu.empty()) {
+        out.name = device.gpu;
+        out.memory_bytes = bytes;
+        out.platform = platforms.find(device.gpu, bytes);
+      }
+      if (bytes > 0 && (out.smallest_bytes == 0 || bytes < out.smallest_bytes))
+        out.smallest_bytes = bytes;
+    }
+  }
+  return out;
+}
+
 std::string shown_path(const FactInput& in, const RankAnalysis& rank) {
   return in.options.show_names ? one_line(to_utf8(rank.path)) : base_name(rank.path);
 }
@@ -175,9 +190,7 @@ Result<void> write_run(const Database& db, const FactInput& in) {
   const auto share = [&](Leaf first, Leaf last) {
     return known(devices, ratio(sum_of(means.mean, first, last), step));
   };
-  const Platform* platform = in.platforms.find(facts.gpu);
-  int64_t capacity = facts.gpu_memory_bytes;
-  if (capacity == 0 && platform != nullptr) capacity = platform->memory_bytes;
+  const Platform* platform = in.gpu.platform;
   std::vector<std::string> ranks;
   for (int32_t rank : v.where_ranks) ranks.push_back(std::to_string(rank));
   std::optional<std::string> where_ranks = joined(ranks);
@@ -186,7 +199,8 @@ Result<void> write_run(const Database& db, const FactInput& in) {
   FactTable table(db, "fact_run");
   table.row(run_id(in.run), WS_VERSION, in.run.ranks.size(), means.devices.size(),
             known(facts.world_size > 0, facts.world_size), v.single_rank_of_job,
-            known(!facts.gpu.empty(), facts.gpu), known(capacity > 0, capacity),
+            known(!in.gpu.name.empty(), in.gpu.name),
+            known(in.gpu.smallest_bytes > 0, in.gpu.smallest_bytes),
             platform == nullptr ? std::nullopt : std::optional(platform->key),
             told == nullptr ? std::nullopt : std::optional(told->framework),
             told == nullptr ? std::nullopt : std::optional(told->by), name_of(facts.origin),

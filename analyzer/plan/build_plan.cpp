@@ -8,6 +8,7 @@
 #include "config/key_table.h"
 #include "facts/config_facts.h"
 #include "plan/plan.h"
+#include "report/numbers.h"
 
 namespace ws {
 namespace {
@@ -84,9 +85,11 @@ std::optional<PlanMemory> memory_of(const ConfigStudy& study) {
   for (const RankMemory& r : m.ranks) out.rank_totals.push_back(r.total_bytes);
   out.total_bytes = m.ranks[m.worst].total_bytes;
   out.uncertainty_bytes = m.uncertainty_bytes;
-  if (study.platform != nullptr) {
-    out.capacity_bytes = study.platform->memory_bytes;
-    out.capacity_of = study.platform->key;
+  if (study.capacity_bytes > 0) {
+    out.capacity_bytes = study.capacity_bytes;
+    out.capacity_of = study.platform == nullptr       ? "as its name says"
+                      : study.platform->board.empty() ? study.platform->key
+                                                      : study.platform->board;
   }
   out.assumed = m.assumed;
   out.excluded = m.excluded;
@@ -235,11 +238,26 @@ void put_assumed(const Layout& l, std::vector<std::string>& notes) {
         fmt::format("GPUs are not given: taken as {}, the product of all degrees", *l.gpus));
 }
 
+// A key stands for its largest board: what fits there may not fit here.
+void put_smaller_boards(const RunConfig& config, const ConfigStudy& study,
+                        std::vector<std::string>& notes) {
+  const std::string name = text(config, "platform").value_or("");
+  if (study.platform == nullptr || !study.platform->board.empty() || memory_in_name(name) > 0)
+    return;
+  for (const Platform& board : study.platform->boards)
+    if (board.by_memory && board.memory_bytes < study.platform->memory_bytes)
+      notes.push_back(fmt::format(
+          "{} is taken as the GPU of {}; that of {} is named by its size: --platform {}-{}",
+          study.platform->key, bytes_text(study.platform->memory_bytes),
+          bytes_text(board.memory_bytes), study.platform->key, board.match.front()));
+}
+
 void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
   plan.notes = config.notes;
   if (!study.layout.gpus)
     plan.notes.emplace_back("gpus is not given: neither grid can be checked (--gpus N)");
-  if (study.platform == nullptr)
+  put_smaller_boards(config, study, plan.notes);
+  if (study.platform == nullptr && study.capacity_bytes == 0)
     plan.notes.emplace_back(
         "the platform is not known: no capacity to compare with (--platform P)");
   for (const std::string& l : study.limits) plan.notes.push_back(l);

@@ -42,6 +42,67 @@ TEST_CASE("platforms: names as the recorders write them") {
   }
 }
 
+TEST_CASE("platforms: boards by name and by the memory that was recorded") {
+  const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  REQUIRE(platforms);
+  struct Row {
+    const char* gpu;
+    int64_t recorded_mib;  // 0: not recorded
+    const char* board;
+  };
+  const Row kRows[] = {{"NVIDIA A100-SXM4-40GB", 0, "A100 40GB"},
+                       {"NVIDIA A100-SXM4-40GB", 40'338, "A100 40GB"},
+                       {"NVIDIA A100-PG509-200", 40'338, "A100 40GB"},
+                       {"NVIDIA A100-PCIE-40GB", 0, "A100 PCIe 40GB"},
+                       {"NVIDIA A100 80GB PCIe", 0, "A100 PCIe 80GB"},
+                       {"NVIDIA A100-SXM4-80GB", 81'229, ""},
+                       {"NVIDIA A100-SXM4-40GB", 81'229, ""},  // the recording wins
+                       {"a100-40gb", 0, "A100 40GB"},
+                       {"a100", 0, ""},
+                       {"NVIDIA A800-SXM4-80GB", 0, "A800"},
+                       {"NVIDIA H100 80GB HBM3", 81'079, ""},
+                       {"NVIDIA H100", 97'356, ""},  // no board of the table: no other figures
+                       {"NVIDIA H100 PCIe", 81'079, "H100 PCIe"},
+                       {"NVIDIA H100 NVL", 95'000, "H100 NVL"},
+                       {"NVIDIA H800", 0, "H800"},
+                       {"NVIDIA H20", 97'371, "H20"},
+                       {"NVIDIA H20-3e", 143'100, "H20 141GB"},
+                       {"NVIDIA H200", 143'182, ""},
+                       {"NVIDIA H200 NVL", 0, "H200 NVL"},
+                       {"NVIDIA GH200 480GB", 0, ""},
+                       {"NVIDIA GH200 144G HBM3e", 0, "GH200 144GB"},
+                       {"AMD Instinct MI325X", 0, "MI325X"},
+                       {"AMD Instinct MI300X", 24'000, "a slice of mi300x"},
+                       {"NVIDIA A100-SXM4-40GB MIG 3g.20gb", 0, "a slice of a100"}};
+  for (const Row& row : kRows) {
+    INFO(row.gpu << " " << row.recorded_mib);
+    const Platform* found = platforms->find(row.gpu, row.recorded_mib << 20);
+    REQUIRE(found != nullptr);
+    CHECK(found->board == row.board);
+  }
+  CHECK(platforms->find("a100-40gb")->memory_bytes_per_s == 1'555'000'000'000);
+  CHECK(platforms->find("a100-80gb")->memory_bytes_per_s == 2'039'000'000'000);
+  CHECK(platforms->find("a100-pcie-80gb")->memory_bytes_per_s == 1'935'000'000'000);
+}
+
+TEST_CASE("platforms: memory as recorded, of the board, or as the name says") {
+  const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
+  REQUIRE(platforms);
+  constexpr int64_t kGib = int64_t{1} << 30;
+  CHECK(platforms->memory_of("NVIDIA A100-SXM4-40GB", 123) == 123);
+  CHECK(platforms->memory_of("NVIDIA A100-SXM4-40GB") == 42'298'834'944);
+  CHECK(platforms->memory_of("NVIDIA A100-SXM-64GB") == 64 * kGib);
+  CHECK(platforms->memory_of("NVIDIA A100-SXM4-40GB MIG 3g.20gb") == 20 * kGib);
+  CHECK(platforms->memory_of("Tesla V100-SXM2-16GB") == 16 * kGib);
+  CHECK(platforms->memory_of("NVIDIA GH200 480GB") == 101'468'602'368);  // the rest is the host's
+  CHECK(platforms->memory_of("NVIDIA GB200") == 197'900'000'000);
+  CHECK(platforms->memory_of("Tesla T4") == 0);
+  CHECK(platforms->contradicts("a100-80gb", "NVIDIA A100-SXM4-40GB", 0));
+  CHECK(platforms->contradicts("h100", "NVIDIA H200", 0));
+  CHECK_FALSE(platforms->contradicts("a100", "NVIDIA A100-SXM4-40GB", 0));
+  CHECK_FALSE(platforms->contradicts("h100", "a board nobody knows", 0));
+}
+
 TEST_CASE("platforms: every figure of the training GPUs, each row with its datasheet") {
   const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   REQUIRE(platforms);
@@ -107,27 +168,39 @@ void agree(const Platform& p, const char* pattern, double unit, int64_t figure, 
   }
 }
 
+void source_agrees(const Platform& p) {
+  INFO(p.key << " " << p.board);
+  const double per_board = p.key == "mi250x" ? 2 : 1;  // dies of a board
+  agree(p, "([0-9.]+) TB/s(?: per ([0-9]+) GPUs)?", 1e12 / per_board, p.memory_bytes_per_s, 0.001);
+  agree(p, "([0-9]{3,4}) GB/s(?!.*(?:both|each) way)", 1e9, p.memory_bytes_per_s, 0.001);
+  agree(p, "([0-9.]+) GiB", 1073741824.0, p.memory_bytes, 0.001);
+  agree(p, "nvidia-smi: ([0-9]+) MiB", 1048576.0, p.memory_bytes, 0.02);  // with what is reserved
+  agree(p, "\\(?([0-9]+) Gb/s", 1e9 / 8, p.network_bytes_per_s, 0.001);
+  agree(p, "([0-9]+) GB/s both ways per Grace shared by two", 1e9 / 4, p.host_link_bytes_per_s,
+        0.001);
+  agree(p, "NVLink-C2C ([0-9]+) GB/s both ways", 1e9 / 2, p.host_link_bytes_per_s, 0.001);
+  agree(p, "seven Infinity Fabric links of ([0-9]+) GB/s", 7e9, p.fast_link_bytes_per_s, 0.001);
+  for (const auto& [generation, bytes] : {std::pair("Gen4", 32), {"Gen5", 64}, {"Gen6", 128}})
+    if (p.source.find("PCIe " + std::string(generation)) != std::string::npos)
+      CHECK(p.host_link_bytes_per_s == int64_t{bytes} * 1'000'000'000);
+  if (p.board.empty()) return;
+  agree(p, "(?:NVLink|GPUs,) ([0-9]+) GB/s both ways", 1e9 / 2, p.fast_link_bytes_per_s, 0.001);
+  agree(p, "([0-9]+) TFLOPS BF16 and", p.source.find("halved") == std::string::npos ? 1e12 : 5e11,
+        p.bf16_flops, 0.001);
+  agree(p, "([0-9]+) TFLOPS FP8", p.source.find("halved") == std::string::npos ? 1e12 : 5e11,
+        p.fp8_flops, 0.001);
+  agree(p, "(?:datasheet|sold): ([0-9]+) GB ", 1073741824.0, p.memory_bytes, 0.03);
+}
+
 }  // namespace
 
 TEST_CASE("platforms: the source of every row says the figures of the row") {
   const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   REQUIRE(platforms);
-  for (const Platform& p : platforms->rows()) {
-    INFO(p.key);
-    const double per_board = p.key == "mi250x" ? 2 : 1;  // dies of a board
-    agree(p, "([0-9.]+) TB/s(?: per ([0-9]+) GPUs)?", 1e12 / per_board, p.memory_bytes_per_s,
-          0.001);
-    agree(p, "([0-9]{3,4}) GB/s(?!.*(?:both|each) way)", 1e9, p.memory_bytes_per_s, 0.001);
-    agree(p, "([0-9.]+) GiB", 1073741824.0, p.memory_bytes, 0.001);
-    agree(p, "nvidia-smi: ([0-9]+) MiB", 1048576.0, p.memory_bytes, 0.02);  // with what is reserved
-    agree(p, "\\(?([0-9]+) Gb/s", 1e9 / 8, p.network_bytes_per_s, 0.001);
-    agree(p, "([0-9]+) GB/s both ways per Grace shared by two", 1e9 / 4, p.host_link_bytes_per_s,
-          0.001);
-    agree(p, "NVLink-C2C ([0-9]+) GB/s both ways", 1e9 / 2, p.host_link_bytes_per_s, 0.001);
-    agree(p, "seven Infinity Fabric links of ([0-9]+) GB/s", 7e9, p.fast_link_bytes_per_s, 0.001);
-    for (const auto& [generation, bytes] : {std::pair("Gen4", 32), {"Gen5", 64}, {"Gen6", 128}})
-      if (p.source.find("PCIe " + std::string(generation)) != std::string::npos)
-        CHECK(p.host_link_bytes_per_s == int64_t{bytes} * 1'000'000'000);
+  for (const Platform& row : platforms->rows()) {
+    source_agrees(row);
+    for (const Platform& board : row.boards)
+      if (board.source != row.source) source_agrees(board);  // a slice has the row's
   }
 }
 

@@ -41,8 +41,7 @@ CollectiveRow row(CommKind kind, CollectiveOp op, int64_t per_step, int64_t byte
 
 std::string denied_keys(const RunAnalysis& run, const FactRowValues& asked,
                         const FactRowValues& seen = {}) {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
-  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means), *platforms);
+  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means));
   std::string out;
   for (const Denial& d : denials(asked, seen, shown)) out += (out.empty() ? "" : " ") + d.key;
   return out;
@@ -186,9 +185,8 @@ TEST_CASE("denials: loader, gradients, sharding and the exchange of context para
 }
 
 TEST_CASE("denials: the row has what ran, and the lever is not in use") {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   const RunAnalysis run = run_with(CommKind::tp, {row(CommKind::tp, CollectiveOp::all_reduce, 8)});
-  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means), *platforms);
+  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means));
   const FactRowValues asked = {{"sequence_parallel", int64_t{1}},
                                {"tp_comm_overlap", int64_t{1}},
                                {"num_workers", int64_t{0}}};
@@ -207,7 +205,6 @@ TEST_CASE("denials: the row has what ran, and the lever is not in use") {
 }
 
 TEST_CASE("denials: the file of a framework that did not run is another run's") {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   // One rank alone has the sign, both have the names.
   const auto told = [&](const std::string& framework, const char* names, const char* sign,
                         const std::string& format = std::string(kNativeFormat)) {
@@ -221,7 +218,7 @@ TEST_CASE("denials: the file of a framework that did not run is another run's") 
     config.format = format;
     if (!framework.empty()) set_value(config, "framework", framework, "run.json");
     const auto found = framework_against_names(
-        config, config_shown(run, evidence_of(run.ranks, run.means), *platforms));
+        config, config_shown(run, evidence_of(run.ranks, run.means)));
     return found ? found->configured + " against " + found->recorded : std::string();
   };
   CHECK(told("megatron_lm", "pytorch", "embedding bags") ==
@@ -403,10 +400,9 @@ TEST_CASE("denials: recompute and graphs that run though the file has none") {
 }
 
 TEST_CASE("denials: what is on in the recording is in use") {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   const RunAnalysis run = run_with(
       CommKind::dp, {row(CommKind::dp, CollectiveOp::reduce_scatter, 8, 1 << 20, 6 * 200'000)});
-  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means), *platforms);
+  const ConfigShown shown = config_shown(run, evidence_of(run.ranks, run.means));
   const ConfigMerge m = merge_config({{"overlap_grad_reduce", int64_t{0}}}, {},
                                      {"overlap_grad_reduce"}, std::nullopt, shown);
   CHECK(std::get<int64_t>(m.row.at("overlap_grad_reduce")) == 1);
