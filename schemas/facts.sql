@@ -145,7 +145,7 @@ CREATE TABLE fact_config (
   graphs_asked INTEGER,             -- 1: CUDA graphs configured, no graph launch recorded
   contradicted TEXT,                -- all of them: 'tp 4 against 2, gpus 64 against 8', configured against recorded
   denied TEXT,                      -- settings of the file that the recording denies, as recompute_modules: ' sequence_parallel '; off in the file and on: ' sequence_parallel_on '
-  sizes_contradicted INTEGER        -- 1: parallel sizes or the framework are among them: the configuration of another run
+  sizes_contradicted INTEGER        -- 1: parallel sizes, the framework or the work of a step are among them: the configuration of another run
 ) STRICT;
 
 -- One row: the arithmetic of the run configuration; without one all NULL but what the recorded GPU tells.
@@ -215,7 +215,7 @@ CREATE TABLE fact_throughput (
   peak_tflops REAL,                 -- dense, datasheet
   peak_precision TEXT,              -- precision of that peak; one of: bf16 fp16 fp8 mxfp8 nvfp4
   mfu REAL,                         -- tflops_per_gpu / peak_tflops
-  withheld TEXT                     -- why the rest is NULL although the configuration gives it: it is that of another run
+  withheld TEXT                     -- why rates are NULL although the configuration gives what they need, and what to do: it is another run's, or no steps were found
 ) STRICT;
 
 -- One row per input file.

@@ -32,7 +32,7 @@ struct Finding {
   std::string phase;  // data fit scale profile retune
   FindingStatus status = FindingStatus::no;
   bool leads = false;              // answers the verdict's cause
-  std::string held_back_by;        // rule of an earlier phase that is broken: act on that first
+  std::string held_back_by;        // rule of an earlier phase that is at fault: act on that first
   std::vector<std::string> after;  // rules that fire and come first, since this one builds on them
   // Of an earlier phase something stands behind this one: which, and why this one comes first.
   struct Ahead {

@@ -15,6 +15,11 @@ struct Sides {
   const ConfigShown& shown;
 
   std::string text(const char* key) const { return word(asked, key); }
+  int64_t number(const char* key) const {
+    const auto it = asked.find(key);
+    const auto* i = it == asked.end() ? nullptr : std::get_if<int64_t>(&it->second);
+    return i == nullptr ? 0 : *i;
+  }
   bool on(const char* key) const { return word(asked, key) == "1"; }
   bool off(const char* key) const { return word(asked, key) == "0"; }
   bool has_experts() const {
@@ -52,6 +57,7 @@ bool well_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, doub
   return !t.unclear && ns > kMatters * shown.step_ns && hidden_ns > kMost * ns;
 }
 
+constexpr const char* kLone = "one GPU that never communicates";
 constexpr const char* kNothingHidden = "nothing of that traffic under compute";
 
 Found recompute(const Sides& s) {
@@ -317,8 +323,23 @@ Found runs_graphs(const Sides& s) {
                 true};
 }
 
+// Each of these sizes makes every rank communicate in every step; of data parallelism only where
+// the step ends with an update, which adds up gradients. A dry run with fake ranks does not.
+Found lone_gpu(const Sides& s) {
+  if (!s.shown.lone || s.on("fake_process_group")) return std::nullopt;
+  for (const char* key : {"tp", "pp", "cp", "ep"})
+    if (s.number(key) > 1) return Denial{key, s.text(key), kLone, {}, {}, false, true};
+  const char* key = s.number("dp") > 0 ? "dp" : "gpus";
+  const int64_t ranks = s.number(key), batch = s.number("global_batch");
+  const bool updates =
+      s.shown.steps_are_updates || (batch > 0 && batch == ranks * s.number("micro_batch"));
+  if (ranks <= 1 || !updates) return std::nullopt;
+  return Denial{key, s.text(key), kLone, {}, {}, false, true};
+}
+
 // The table: one row a setting.
-constexpr Found (*kTable[])(const Sides&) = {gemm_types,
+constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
+                                             gemm_types,
                                              recompute,
                                              sequence_parallel,
                                              tp_overlap,

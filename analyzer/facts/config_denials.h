@@ -17,6 +17,7 @@ struct Denial {
   FactRowValues take;                // what the run has instead
   std::vector<std::string> drop;     // what the file says of it and is not known of the run
   bool runs = false;                 // off in the file, and on
+  bool another_run = false;          // no run of this file can look so
 };
 
 // asked: fact_config as the file has it; seen: what recorded_config() shows.

@@ -34,12 +34,10 @@ class Merger {
     out_.row.erase("taken_as_whole");
   }
 
-  ConfigMerge run(const std::optional<Contradiction>& framework,
+  ConfigMerge run(const std::vector<Contradiction>& of_other_run,
                   const std::optional<Contradiction>& unfit) {
-    if (framework) {
-      out_.contradictions.push_back(*framework);
-      out_.other_run = true;
-    }
+    out_.contradictions = of_other_run;
+    out_.other_run = !of_other_run.empty();
     if (unfit) {
       out_.contradictions.push_back(*unfit);
       out_.other_run = out_.unfit = true;
@@ -52,10 +50,16 @@ class Merger {
       if (it != seen_.end()) out_.row["precision"] = it->second;
     take_graphs();
     take_dispatcher();
+    const std::vector<Denial> denied = denials(asked_, seen_, shown_);
+    for (const Denial& d : denied) {
+      if (!d.another_run || defaults_.count(d.key) != 0) continue;
+      contradict(d.key, d.configured, d.recorded);
+      out_.other_run = true;
+    }
     if (out_.other_run)
       forget_the_file();
     else
-      take_denials();
+      take_denials(denied);
     if (const std::string all = told(); !all.empty()) out_.row["contradicted"] = all;
     return std::move(out_);
   }
@@ -94,9 +98,10 @@ class Merger {
     return defaults_.count("bf16") != 0 && defaults_.count("fp16") != 0 &&
            word(asked_, "precision") == "fp32";
   }
-  void take_denials() {
+  void take_denials(const std::vector<Denial>& denied) {
     std::string keys;
-    for (const Denial& d : denials(asked_, seen_, shown_)) {
+    for (const Denial& d : denied) {
+      if (d.another_run) continue;
       const bool types = d.key == "precision" && types_by_default();
       const bool by_default = types || defaults_.count(d.key) != 0;
       contradict(d.key, d.configured + (by_default ? " (its default)" : ""), d.recorded);
@@ -156,8 +161,8 @@ std::string Contradiction::sentence() const {
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults,
                          const std::optional<Contradiction>& unfit, const ConfigShown& shown,
-                         const std::optional<Contradiction>& framework) {
-  return Merger(asked, recorded, defaults, shown).run(framework, unfit);
+                         const std::vector<Contradiction>& of_other_run) {
+  return Merger(asked, recorded, defaults, shown).run(of_other_run, unfit);
 }
 
 std::optional<Contradiction> framework_against_names(const RunConfig& config,

@@ -32,12 +32,12 @@ struct ConfigMerge {
 };
 
 // defaults: keys that the file does not name. A script may be half of a command, so they make no
-// other run. unfit: see layout_against_gpus.
+// other run. unfit: see layout_against_gpus. of_other_run: what else shows that it is one.
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
                          const std::set<std::string>& defaults = {},
                          const std::optional<Contradiction>& unfit = std::nullopt,
                          const ConfigShown& shown = {},
-                         const std::optional<Contradiction>& framework = std::nullopt);
+                         const std::vector<Contradiction>& of_other_run = {});
 
 // A file of Megatron against a program that can not be one, or a file of PyTorch against
 // Megatron's: of torchtitan against any name of Megatron, of PyTorch against Megatron's own

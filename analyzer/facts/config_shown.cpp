@@ -100,6 +100,26 @@ bool complete(const RunAnalysis& run, const RunEvidence& evidence) {
   });
 }
 
+// Nothing says that the recording is a part of a job: a rank that is known has peers somewhere.
+bool lone_gpu(const RunAnalysis& run) {
+  if (run.ranks.size() != 1 || run.ranks[0].devices.size() != 1) return false;
+  const RankAnalysis& rank = run.ranks[0];
+  const bool known =
+      rank.world_size > 1 || (rank.world_size == 0 && rank.rank_source != RankSource::order);
+  return !known && rank.communicators.empty() && rank.devices[0].collectives.empty() &&
+         rank.devices[0].comm.total_ns == 0;
+}
+
+// Ranges of a user and of the profiler may be around micro-batches, but for those of Megatron's
+// own loop, and what repeats may be less.
+bool steps_are_updates(const RunAnalysis& run) {
+  return std::all_of(run.ranks.begin(), run.ranks.end(), [](const RankAnalysis& r) {
+    const bool own_loop = r.framework == "megatron_lm" || r.framework == "megatron_bridge";
+    return r.step_origin == StepOrigin::optimizer_burst ||
+           (own_loop && r.step_origin == StepOrigin::profiler_step);
+  });
+}
+
 // One rank with a name of Megatron is enough.
 void look_for_program(const RunAnalysis& run, ConfigShown& out) {
   using Program = ConfigShown::Program;
@@ -124,6 +144,8 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   ConfigShown out;
   out.whole = complete(run, evidence);
   out.step_ns = static_cast<double>(run.means.step_ns());
+  out.steps_are_updates = steps_are_updates(run);
+  out.lone = out.whole && lone_gpu(run);
   out.no_recompute = out.whole && no_recompute(run);
   out.recompute = recompute_everywhere(run, out.step_ns);
   look_for_program(run, out);

@@ -29,6 +29,8 @@ struct ConfigShown {
   bool no_recompute = false;         // looked for where it would show, and not there
   bool recompute = false;            // every rank has it, by ranges, for a share of the step
   bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
+  bool steps_are_updates = false;    // of the optimizer, surely
+  bool lone = false;                 // one GPU that never communicates, and no sign of another
   bool experts = false;              // collectives or groups of expert parallelism
   std::set<std::string> precisions;  // of the GEMMs
   bool gemm_types_told = true;       // by the names of most of them

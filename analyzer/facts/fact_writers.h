@@ -15,13 +15,33 @@ struct RecordedGpu {
 };
 RecordedGpu recorded_gpu(const RunAnalysis& run, const Platforms& platforms);
 
+// What the file asks of one GPU in a step, and the time that it had: see facts/work_share.h.
+struct WorkShare {
+  double tflop = 0;  // of one GPU and step, by the file
+  // The least that the file can mean: weights that learn nothing (two of three passes), attention
+  // over short windows, one micro-batch where steps may be micro-batches, a rank with half the work
+  // of the mean where others are not in the recording.
+  double least_tflop = 0;
+  TimeNs math_ns = 0;  // per step and device, of all kernels that may multiply; parallel ones add
+  double peak_tflops = 0;  // dense, of the fastest precision that may have run
+  std::string platform;    // whose peak it is
+
+  double share() const { return tflop / (static_cast<double>(math_ns) / 1e9 * peak_tflops); }
+  // Beyond any clock: no run of this file.
+  bool impossible() const;
+  std::string work_words() const;  // "27 TFLOP"
+  // "45 ms of GEMM and attention kernels, in which that is 194 % of the dense peak of a100, ..."
+  std::string time_words() const;
+};
+
 struct FactInput {
   const RunAnalysis& run;
   const Platforms& platforms;
   const FactOptions& options;
   RunEvidence evidence;
   RecordedGpu gpu;
-  std::optional<ConfigMerge> merge;  // there where options.config is
+  std::optional<ConfigMerge> merge = {};  // there where options.config is
+  std::optional<WorkShare> work = {};     // where it and the recording say enough
 };
 
 // What the records alone show of the configuration, under the names of fact_config's columns.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "facts/fact_writers.h"
+#include "facts/work_share.h"
 
 namespace ws {
 namespace {
@@ -38,12 +39,8 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
   if (!facts) return facts.error();
   const Database& db = facts->db();
   if (auto ok = db.exec("BEGIN"); !ok) return ok.error();
-  FactInput in{run,
-               platforms,
-               options,
-               evidence_of(run.ranks, run.means),
-               recorded_gpu(run, platforms),
-               std::nullopt};
+  FactInput in{run, platforms, options, evidence_of(run.ranks, run.means),
+               recorded_gpu(run, platforms)};
   if (options.config != nullptr) {
     const FactRowValues asked = config_row(*options.config);
     FactRowValues recorded = recorded_config(run);
@@ -54,9 +51,14 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     int64_t world = 0;
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
     const ConfigShown shown = config_shown(run, in.evidence);
-    in.merge = merge_config(asked, recorded, defaults,
-                            layout_against_gpus(layout_of(*options.config), world), shown,
-                            framework_against_names(*options.config, shown));
+    const ConfigStudy study =
+        study_config(*options.config, platforms, in.gpu.platform, in.gpu.smallest_bytes);
+    in.work = work_share(in, study, shown);
+    std::vector<Contradiction> of_other_run;
+    if (auto c = framework_against_names(*options.config, shown)) of_other_run.push_back(*c);
+    if (auto c = work_against_time(in.work)) of_other_run.push_back(*c);
+    in.merge = merge_config(asked, recorded, defaults, layout_against_gpus(study.layout, world),
+                            shown, of_other_run);
     if (const auto other = other_platform(*options.config, in))
       in.merge->contradictions.push_back(*other);
   }

@@ -32,12 +32,18 @@ FactRowValues withheld(const std::string& why) { return {{"withheld", why}}; }
 
 // Why the rates of the file are not those of the recording: another GPU, another run or scale.
 std::optional<std::string> not_this_run(const FactInput& in) {
+  constexpr const char* kRemedy = "; give the configuration of this run";
   if (in.merge && (in.merge->other_run || in.merge->other_scale))
-    return "the configuration is that of another run or scale, and so may be its batch";
+    return fmt::format(
+        "the configuration is that of another run or scale, and so may be its batch{}", kRemedy);
+  if (boolean(*in.options.config, "fake_process_group") == true)
+    return "the configuration asks for fake ranks: a dry run exchanges nothing, and its steps are "
+           "shorter than those of training";
   const auto key = text(*in.options.config, "platform");
   if (!key || !in.platforms.contradicts(*key, in.gpu.name, in.gpu.memory_bytes))
     return std::nullopt;
-  return fmt::format("the configuration is for {}, the recording is of {}", *key, in.gpu.name);
+  return fmt::format("the configuration is for {}, the recording is of {}{}", *key, in.gpu.name,
+                     kRemedy);
 }
 
 // GEMMs in FP32 or TF32 are slower than those in 16 bits: their peak bounds them too.
@@ -46,7 +52,7 @@ int64_t bound_flops(const Platform& platform, const std::string& precision) {
   return peak > 0 ? peak : std::max(platform.bf16_flops, platform.fp8_flops);
 }
 
-FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
+FactRowValues throughput_row(const FactInput& in, const ConfigStudy& study, const RunRow& run,
                              const std::string& precision) {
   FactRowValues out;
   const Layout& l = study.layout;
@@ -56,6 +62,17 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   out["tokens_per_step"] = tokens;
   const auto gpus = l.gpus ? l.gpus : run.world_size;
   if (!gpus || !run.step_s) return out;
+  if (!run.has_steps) {
+    out["withheld"] = std::string(
+        "no step was found, and the whole recording is none; mark the steps in the recording");
+    return out;
+  }
+  if (in.work && in.work->share() > 1)
+    return withheld(fmt::format(
+        "the model of the configuration needs {} per GPU and step, the recording "
+        "has {}: model, batch or GPUs of the file are not those of the run, or the steps are "
+        "parts of its steps; give the configuration of this run",
+        in.work->work_words(), in.work->time_words()));
   const double rate = static_cast<double>(tokens) / *run.step_s / static_cast<double>(*gpus);
   out["tokens_per_s_per_gpu"] = rate;
   if (!study.flops_per_token) return out;
@@ -66,7 +83,7 @@ FactRowValues throughput_row(const ConfigStudy& study, const RunRow& run,
   if (bound > 0 && tflops * 1e12 > static_cast<double>(bound))
     return withheld(fmt::format(
         "it would be more than the peak of {}: the model, batch or GPUs of the configuration are "
-        "not those of the recorded run",
+        "not those of the recorded run; give its configuration",
         study.platform->key));
   if (precision.empty()) return out;
   const int64_t peak = peak_flops(*study.platform, precision);
@@ -115,7 +132,7 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     const auto it = in.merge->row.find("precision");
     if (it != in.merge->row.end()) precision = std::get<std::string>(it->second);
   }
-  FactRowValues throughput = throughput_row(study, run, precision);
+  FactRowValues throughput = throughput_row(in, study, run, precision);
   const bool rated = throughput.count("tokens_per_s_per_gpu") + throughput.count("withheld") > 0;
   if (const auto why = not_this_run(in); why && (rated || other_run))
     throughput = rated ? withheld(*why) : FactRowValues{};

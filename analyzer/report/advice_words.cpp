@@ -10,7 +10,15 @@
 namespace ws {
 namespace {
 
-// "3 builds on 1", or waits for a broken phase.
+// Why what stands behind it has to wait.
+std::string_view why_first(std::string_view phase) {
+  if (phase == "data") return "nothing behind it can be judged by this recording";
+  if (phase == "fit") return "what does not fit the GPU is not tuned";
+  if (phase == "scale") return "a layout that is at fault is not tuned";
+  return "what stands behind it builds on it";
+}
+
+// "3 builds on 1", or waits for what is at fault before it.
 std::vector<std::string> needs_words(const std::vector<const ReportFinding*>& shown) {
   std::vector<std::string> out;
   std::string held_by;
@@ -21,7 +29,7 @@ std::vector<std::string> needs_words(const std::vector<const ReportFinding*>& sh
       const Finding& first = shown[k]->finding;
       if (later.held_back_by == first.rule && held_by != first.rule) {
         held_by = first.rule;
-        out.push_back(fmt::format("{} first, the phase {} is broken", k + 1, first.phase));
+        out.push_back(fmt::format("{} first: {}", k + 1, why_first(first.phase)));
       } else if (std::count(later.after.begin(), later.after.end(), first.rule) > 0) {
         below.push_back(k + 1);
       }

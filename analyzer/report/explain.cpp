@@ -64,7 +64,7 @@ void explain(const Finding& f, const Supply& supply, std::ostream& out) {
   for (const EvidenceValue& e : f.evidence)
     out << hanging("  value: ", escape_text(fmt::format("{} = {}", e.expression, e.value)));
   if (!f.held_back_by.empty())
-    out << hanging("  after: ", escape_text(f.held_back_by + " (an earlier phase is broken)"));
+    out << hanging("  after: ", escape_text(f.held_back_by + " (to be mended first)"));
   if (!f.why.empty()) out << hanging("  why: ", escape_text(f.why));
   for (const std::string& s : f.sources) out << hanging("  source: ", escape_text(s));
 }

@@ -243,7 +243,7 @@ TEST_CASE("denials: the file of a framework that did not run is another run's") 
   const ConfigMerge m = merge_config(
       {{"tp", int64_t{2}}, {"precision", std::string("bf16")}, {"num_experts", int64_t{8}}},
       {{"precision", std::string("fp32")}}, {}, std::nullopt, {},
-      Contradiction{"framework", "Megatron-LM", "PyTorch"});
+      {{"framework", "Megatron-LM", "PyTorch", false}});
   CHECK(m.other_run);
   CHECK_FALSE(m.unfit);
   CHECK(std::get<std::string>(m.row.at("precision")) == "fp32");

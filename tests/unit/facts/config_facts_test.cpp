@@ -73,7 +73,7 @@ TEST_CASE("config facts: what a file shows of itself") {
   CHECK(word(part, "environment_given") == "0");
   CHECK(word(part, "taken_as_whole") == "0");
   // A run that was recorded did start, whatever its file leaves out.
-  CHECK(merge_config(old, {}, {}, {}, {}, {}).row.count("taken_as_whole") == 0);
+  CHECK(merge_config(old, {}).row.count("taken_as_whole") == 0);
 }
 
 TEST_CASE("config facts: every column of fact_config is a key of the configuration, or derived") {

@@ -85,5 +85,5 @@ TEST_CASE("explain says what a finding waits for") {
   f.held_back_by = "x/grid";
   std::ostringstream out;
   render_explanations({f}, out);
-  CHECK(out.str().find("  after: x/grid (an earlier phase is broken)\n") != std::string::npos);
+  CHECK(out.str().find("  after: x/grid (to be mended first)\n") != std::string::npos);
 }
