@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 15;
+PRAGMA user_version = 16;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -84,6 +84,7 @@ CREATE TABLE fact_config (
   expandable_segments INTEGER,      -- 0 or 1, PYTORCH_CUDA_ALLOC_CONF
   manual_gc INTEGER,                -- 0 or 1
   precision TEXT,                   -- of the GEMMs seen; one of: fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4 mixed
+  precisions_seen TEXT,             -- of the GEMMs by their names, where they are several: 'bf16 and fp32'
   reduces_in_16_bits INTEGER,       -- 1: every large reduction of data parallelism seen was of 16 bits or fewer, 0: one was wider; NULL: not told
   optimizer_seen TEXT,              -- by names of step ranges; one of: sgd adam other
   ddp_seen INTEGER,                 -- 1: ranges of DistributedDataParallel were recorded

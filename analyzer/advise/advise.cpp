@@ -120,7 +120,7 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   told->wall = told->kind = "";
   told->published.clear();
   told->pitfalls.clear();
-  told->verify = {"the warnings on the configuration are gone"};
+  told->verify = {"this finding is gone"};
   return told->rule;
 }
 

@@ -74,6 +74,7 @@ class Merger {
     out_.row.erase("gpus");
     out_.row["given"] = int64_t{1};
     out_.row["sizes_contradicted"] = int64_t{1};
+    for (Contradiction& c : out_.contradictions) c.told_by_rule = true;
   }
   void take(const std::string& key, const FactRowValue& value) {
     const auto it = asked_.find(key);

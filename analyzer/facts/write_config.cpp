@@ -1,5 +1,7 @@
 // What the records show of the configuration; everything else is NULL until the user gives it.
 // Tested by: write_facts_test.cpp
+#include <fmt/format.h>
+
 #include <charconv>
 #include <set>
 
@@ -42,13 +44,12 @@ Dispatcher dispatcher_of(const RunAnalysis& run) {
   return {};
 }
 
-std::optional<std::string> precision_of(const RunAnalysis& run) {
+std::set<std::string> precisions_of(const RunAnalysis& run) {
   std::set<std::string> seen;
   for (const RankAnalysis& rank : run.ranks)
     seen.insert(rank.config.precisions.begin(), rank.config.precisions.end());
-  if (seen.empty()) return std::nullopt;
   if (seen.count("tf32") != 0) seen.erase("fp32");  // TF32 is how FP32 is multiplied
-  return seen.size() == 1 ? *seen.begin() : "mixed";
+  return seen;
 }
 
 // 0 only where launches were recorded and none was a graph launch.
@@ -108,7 +109,12 @@ FactRowValues recorded_config(const RunAnalysis& run) {
   put("cuda_graphs", cuda_graphs(run));
   put("cuda_device_max_connections", max_connections(run));
   put("expandable_segments", expandable_segments(run));
-  if (const auto precision = precision_of(run)) out["precision"] = *precision;
+  const std::set<std::string> precisions = precisions_of(run);
+  if (precisions.size() == 1) out["precision"] = *precisions.begin();
+  if (precisions.size() > 1) {
+    out["precision"] = std::string("mixed");
+    out["precisions_seen"] = fmt::format("{}", fmt::join(precisions, " and "));
+  }
   if (const auto name = setting(run, "optimizer_seen")) out["optimizer_seen"] = *name;
   for (const char* name : {"reduces_in_16_bits", "ddp_seen", "loader_workers_seen"})
     if (const auto v = setting(run, name)) put(name, *v == "1" ? 1 : 0);

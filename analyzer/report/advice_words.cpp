@@ -12,10 +12,10 @@ namespace {
 
 // Why what stands behind it has to wait.
 std::string_view why_first(std::string_view phase) {
-  if (phase == "data") return "nothing behind it can be judged by this recording";
+  if (phase == "data") return "what follows can not be judged by this recording";
   if (phase == "fit") return "what does not fit the GPU is not tuned";
   if (phase == "scale") return "a layout that is at fault is not tuned";
-  return "what stands behind it builds on it";
+  return "what follows builds on it";
 }
 
 // "3 builds on 1", or waits for what is at fault before it.

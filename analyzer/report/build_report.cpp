@@ -3,6 +3,8 @@
 // Tested by: report_test (build_report_test.cpp).
 #include "report/build_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -60,6 +62,9 @@ void read_verdict(const Statement& s, Report& report) {
 Result<void> read_config(const Database& db, Report& report) {
   return each_row(db, "SELECT * FROM fact_config", [&](const Statement& s) {
     bool other_run = false;  // then the row has nothing of the file
+    std::string against = ", ";
+    for (int i = 0; i < s.column_count(); ++i)
+      if (s.column_name(i) == std::string_view("contradicted")) against += s.text(i);
     for (int i = 0; i < s.column_count(); ++i)
       other_run |= s.column_name(i) == std::string_view("sizes_contradicted") && s.int64(i) != 0;
     for (int i = 0; i < s.column_count(); ++i) {
@@ -67,8 +72,10 @@ Result<void> read_config(const Database& db, Report& report) {
       const bool of_the_file = name == "given" || name == "contradicted" || name == "denied" ||
                                name == "sizes_contradicted";
       if (name == "given") report.run.config_given = s.int64(i) != 0 && !other_run;
+      const std::string text = text_of(s, i);
+      if (against.find(fmt::format(", {} {} against ", name, text)) != std::string::npos) continue;
       if (!s.is_null(i) && !of_the_file)
-        report.run.config.emplace_back(s.column_name(i), text_of(s, i));
+        report.run.config.emplace_back(s.column_name(i), text);
     }
   });
 }

@@ -173,6 +173,7 @@ constexpr FactName kNames[] = {
     {"te_version", "Transformer Engine"},
     {"torch_version", "PyTorch"},
     {"precision", "precision"},
+    {"precisions_seen", "GEMMs in"},
     {"overlap_moe_expert_parallel_comm", "overlap of the expert exchange", Unit::flag},
     {"overlap_grad_reduce", "overlap of the gradient reduction", Unit::flag},
     {"overlap_param_gather", "overlap of the parameter gather", Unit::flag},

@@ -217,7 +217,7 @@ bool is_of_layout(const std::string& column) {
   static constexpr std::string_view kLayout[] = {
       "tp",         "pp",          "vpp",       "cp",           "ep",
       "etp",        "dp",          "gpus",      "micro_batch",  "seq_len",
-      "num_layers", "num_experts", "framework", "global_batch", "precision"};
+      "num_layers", "num_experts", "framework", "global_batch", "precision", "precisions_seen"};
   return std::find(std::begin(kLayout), std::end(kLayout), column) != std::end(kLayout);
 }
 
@@ -229,7 +229,8 @@ std::string config_line(const Report& report, bool all) {
   size_t left = 0;
   for (const auto& [name, value] : report.run.config) {
     const std::string words = config_words(name, value);
-    if (words.empty()) continue;
+    const bool told = name.size() > 6 && name.substr(name.size() - 6) == "_asked";
+    if (words.empty() || told) continue;  // what was asked in vain is told where it is denied
     known.push_back(words);
     if (is_of_layout(name) || gates_a_finding(name, report)) {
       shown.push_back(words);

@@ -205,7 +205,10 @@ class AnalyzeWithConfig(unittest.TestCase):
                 return json.loads(done.stdout)
 
             self.assertTrue(names)
-            mixtral = ("--config", os.path.join(ROOT, "samples", "config", "mixtral_megatron_lm.sh"))
+            path = os.path.join(folder, "megatron.json")  # no sizes: the sample has no time for those of a real model
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"framework": "megatron_lm", "ep": 8, "num_experts": 8, "moe_grouped_gemm": True, "bf16": True}, f)
+            mixtral = ("--config", path)
             titan = ("--config", os.path.join(ROOT, "samples", "config", "llama3_8b_torchtitan.toml"))
             image = ["aten::cudnn_batch_norm"]  # the sample has attention: no image network
             tables = ["aten::_embedding_bag"]
@@ -256,7 +259,32 @@ class AnalyzeWithConfig(unittest.TestCase):
         config = {"framework": "megatron_lm", "model": "llama31_405b", "bf16": True, "gpus": 2, "micro_batch": 1, "global_batch": 100000, "seq_len": 8192}
         report = self.analyze("data_parallel_tail", config)
         self.assertNotIn("throughput", report["run"])  # tokens per second rest on the same keys
-        self.assertTrue(any(n["code"] == "rate_withheld" and "more than the peak" in n["text"] for n in report["notes"]))
+        self.assertTrue(any(n["code"] == "rate_withheld" for n in report["notes"]))
+        told = [f for f in report["findings"] if f["status"] == "fires"][0]
+        self.assertEqual((told["rule"], told["phase"]), ("configuration/another_run", "data"))
+        self.assertRegex(told["evidence"]["cfg.contradicted"], r"work of a step \d+ TFLOP per GPU against .* of GEMM and attention kernels")
+        self.assertFalse([n for n in report["notes"] if n["code"] == "config_contradicted"], "it is told once")
+        self.assertNotIn("num_layers", report["run"]["config"])
+        # Nor is a time that is none of a step.
+        window = self.analyze("healthy", {**config, "gpus": 1, "global_batch": 1, "micro_batch": 1}, "--step-window", "whole")
+        self.assertNotIn("throughput", window["run"])
+        self.assertTrue(any(n["code"] == "rate_withheld" and "mark the steps" in n["text"] for n in window["notes"]))
+
+    def test_a_gpu_that_never_communicates_is_no_rank_of_many(self):
+        told = [f for f in self.analyze("healthy", {"framework": "megatron_lm", "tp": 8, "pp": 4})["findings"] if f["status"] == "fires"][0]
+        self.assertEqual(told["rule"], "configuration/another_run")
+        self.assertIn("tp 8 against one GPU that never communicates", told["evidence"]["cfg.contradicted"])
+        dry = self.analyze("healthy", {"framework": "megatron_lm", "tp": 8, "pp": 4, "fake_process_group": True})
+        self.assertNotIn("configuration/another_run", rules(dry))
+
+    def test_what_the_recording_denies_is_not_among_the_assumed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"framework": "megatron_lm", "ep": 4, "gpus": 64}, f)
+            out = " ".join(run("analyze", os.path.join(TRACES, "exposed_all_to_all"), "--config", path, "--no-what-if").stdout.split())
+        self.assertIn("gpus: the configuration says 64, the recording shows 4", out)
+        self.assertNotIn("GPUs 64", out)
 
     def test_a_configuration_for_another_gpu_gives_no_rate(self):
         shape = {"framework": "megatron_lm", "num_layers": 2, "hidden_size": 512, "ffn_hidden_size": 1024, "attention_heads": 8, "vocab_size": 1000,

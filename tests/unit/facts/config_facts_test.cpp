@@ -96,7 +96,8 @@ TEST_CASE("config facts: every column of fact_config is a key of the configurati
                                             "reduces_in_16_bits",
                                             "optimizer_seen",
                                             "ddp_seen",
-                                            "loader_workers_seen"};
+                                            "loader_workers_seen",
+                                            "precisions_seen"};
   for (const FactColumn& c : facts_columns()) {
     if (c.table != "fact_config") continue;
     INFO(c.column);
