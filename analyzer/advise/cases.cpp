@@ -283,20 +283,33 @@ std::string_view name_of(FindingStatus s) {
   return "unknown";
 }
 
-Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place) {
+CaseFile read_case_file(std::string_view json_text, const std::string& place) {
+  CaseFile out;
   const auto parsed = parse_json(json_text, place);
-  if (!parsed) return parsed.error();
-  if (!parsed->is_array() || parsed->empty() || parsed->size() > kCaseLimit)
-    return Error{fmt::format("{}: expected a list of 1 to {} cases, found something else", place,
-                             kCaseLimit)};
+  if (!parsed) {
+    out.problems.push_back(parsed.error());
+    return out;
+  }
+  if (!parsed->is_array() || parsed->empty() || parsed->size() > kCaseLimit) {
+    out.problems.push_back({fmt::format(
+        "{}: expected a list of 1 to {} cases, found something else", place, kCaseLimit)});
+    return out;
+  }
   const CaseReader reader(place, known_columns());
-  std::vector<RuleCase> out;
   for (size_t i = 0; i < parsed->size(); ++i) {
     auto one = reader.read((*parsed)[i], i);
-    if (!one) return one.error();
-    out.push_back(std::move(*one));
+    if (one)
+      out.cases.push_back(std::move(*one));
+    else
+      out.problems.push_back(one.error());
   }
   return out;
+}
+
+Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place) {
+  CaseFile file = read_case_file(json_text, place);
+  if (!file.problems.empty()) return file.problems.front();
+  return std::move(file.cases);
 }
 
 CaseFacts::CaseFacts(const FactDb& facts) : facts_(facts) {

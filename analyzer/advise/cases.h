@@ -29,7 +29,15 @@ struct RuleCase {
   std::vector<std::string> says, says_not;  // words that some action has, that none has
 };
 
-// Unknown tables, columns and values outside a column's set are refused.
+// Unknown tables, columns and values outside a column's set are refused: a problem for each case
+// that can not be meant, the others are there.
+struct CaseFile {
+  std::vector<RuleCase> cases;
+  std::vector<Error> problems;
+};
+CaseFile read_case_file(std::string_view json_text, const std::string& place);
+
+// All of them, or the first problem.
 Result<std::vector<RuleCase>> read_cases(std::string_view json_text, const std::string& place);
 
 // While it lives, what is written to the facts is for this time only: one database serves many

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <tuple>
 #include <utility>
 
@@ -144,45 +145,75 @@ Row read_row(const Statement& s, const Rule& rule, const std::vector<NullProbe>&
   return row;
 }
 
-// Whether a clause fails whatever the tables without a row might have held.
-Result<bool> fails_anyway(const RuleSandbox& sandbox, const Clause& clause,
-                          const std::vector<TableRef>& filled) {
-  const auto has_rows = [&](const TableColumn& read) {
-    return std::any_of(filled.begin(), filled.end(),
-                       [&](const TableRef& t) { return t.table == read.table; });
+// `alias.` of one of the tables: "run.idle_share", not "rerun.idle_share".
+bool names_any(const std::string& expression, const std::vector<TableRef>& tables) {
+  const auto is_name = [](char c) {
+    return c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
   };
-  if (clause.reads.empty() || !std::all_of(clause.reads.begin(), clause.reads.end(), has_rows))
+  return std::any_of(tables.begin(), tables.end(), [&](const TableRef& t) {
+    const std::string head = t.alias + ".";
+    for (size_t at = expression.find(head); at != std::string::npos;
+         at = expression.find(head, at + 1))
+      if (at == 0 || !is_name(expression[at - 1])) return true;
     return false;
-  auto query = sandbox.prepare(select_sql({clause.sql}, filled));
-  if (!query) return query.error();
-  while (query->statement.step())
-    if (query->statement.is_null(0) || query->statement.real(0) != 0) return false;
-  return true;
+  });
 }
 
-// A table has no row: clauses are unknown, and the tables that are empty are what is missing; but
-// those that read other tables alone may fail all the same.
+bool reads_any(const Clause& clause, const std::vector<TableRef>& tables) {
+  return names_any(clause.sql, tables) ||
+         std::any_of(clause.reads.begin(), clause.reads.end(), [&](const TableColumn& read) {
+           return std::any_of(tables.begin(), tables.end(),
+                              [&](const TableRef& t) { return t.table == read.table; });
+         });
+}
+
+std::optional<Result<Row>> best_row(const RuleSandbox& sandbox, const Rule& rule) {
+  const auto probes = null_probes(rule);
+  auto query = sandbox.prepare(query_text(rule, probes));
+  if (!query) return Result<Row>(query.error());
+  std::optional<Result<Row>> best;
+  while (query->statement.step()) {
+    Row row = read_row(query->statement, rule, probes);
+    if (!best || row.better_than(**best)) best = Result<Row>(std::move(row));
+  }
+  if (query->statement.failed()) return Result<Row>(Error{sandbox.why_stopped()});
+  return best;
+}
+
+// A table has no row. What reads it is unknown and it is what is missing; what the other tables say
+// is said of their best row, and may decide.
 Result<Row> empty_row(const RuleSandbox& sandbox, const Rule& rule) {
-  Row row;
-  std::vector<std::string> empty;
-  std::vector<TableRef> with_rows;
+  std::vector<TableRef> empty;
+  Rule known;  // as much of the rule as the tables with rows can tell
   for (const TableRef& t : rule.from) {
     auto query = sandbox.prepare(select_sql({"1"}, {t}) + " LIMIT 1");
     if (!query) return query.error();
-    if (query->statement.step()) {
-      with_rows.push_back(t);
-    } else {
-      empty.push_back(t.table);
-    }
+    (query->statement.step() ? known.from : empty).push_back(t);
   }
+  for (const Clause& c : rule.when)
+    if (!reads_any(c, empty)) known.when.push_back(c);
+  for (const std::string& e : rule.evidence)
+    if (!names_any(e, empty)) known.evidence.push_back(e);
+  Row found;
+  if (!known.from.empty())
+    if (auto best = best_row(sandbox, known); best && *best) found = std::move(**best);
+  Row row;
+  size_t clause = 0, evidence = 0;
   for (const Clause& c : rule.when) {
-    auto fails = fails_anyway(sandbox, c, with_rows);
-    if (!fails) return fails.error();
-    row.clauses.push_back({c.sql, std::nullopt, empty});
-    if (*fails) row.clauses.back() = {c.sql, false, {}};
-    (*fails ? row.failed : row.unknown) += 1;
+    ClauseValue v{c.sql, std::nullopt, {}};
+    if (!reads_any(c, empty) && clause < found.clauses.size()) v = found.clauses[clause++];
+    for (const TableRef& t : empty)
+      if (reads_any(c, {t})) v.missing_facts.push_back(t.table);
+    row.failed += v.holds.has_value() && !*v.holds;
+    row.unknown += !v.holds.has_value();
+    row.clauses.push_back(std::move(v));
   }
-  for (const std::string& e : rule.evidence) row.evidence.push_back({e, "unknown", std::nullopt});
+  if (row.failed + row.unknown == 0)
+    row.unknown = 1;  // no clause reads what is empty: evidence does
+  for (const std::string& e : rule.evidence)
+    row.evidence.push_back(!names_any(e, empty) && evidence < found.evidence.size()
+                               ? found.evidence[evidence++]
+                               : EvidenceValue{e, "unknown", std::nullopt});
   row.offered.assign(rule.actions.size(), true);
   row.said.assign(lines_of(rule).size(), true);
   row.sure.assign(lines_of(rule).size(), false);
@@ -283,19 +314,11 @@ Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& fr
 }  // namespace
 
 Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule) {
-  const auto probes = null_probes(rule);
-  auto query = sandbox.prepare(query_text(rule, probes));
-  if (!query) return Error{fmt::format("{}: {}", rule.id, query.error().message)};
-  std::optional<Row> best;
-  while (query->statement.step()) {
-    Row row = read_row(query->statement, rule, probes);
-    if (!best || row.better_than(*best)) best = std::move(row);
-  }
-  if (query->statement.failed())
-    return Error{fmt::format("{}: {}", rule.id, sandbox.why_stopped())};
+  auto best = best_row(sandbox, rule);
+  if (best && !*best) return Error{fmt::format("{}: {}", rule.id, best->error().message)};
   auto frameworks = frameworks_of(sandbox);
   if (!frameworks) return Error{fmt::format("{}: {}", rule.id, frameworks.error().message)};
-  if (best) return finding_of(rule, std::move(*best), *frameworks);
+  if (best) return finding_of(rule, std::move(**best), *frameworks);
   auto row = empty_row(sandbox, rule);
   if (!row) return Error{fmt::format("{}: {}", rule.id, row.error().message)};
   return finding_of(rule, std::move(*row), *frameworks);

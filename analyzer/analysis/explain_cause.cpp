@@ -272,8 +272,7 @@ std::string compute(const View& v, Cause cause) {
   const auto class_share = [&](Leaf leaf) { return percent(ratio(v.p[leaf], useful)); };
   std::string out = fmt::format(
       "the GPU computes for {} of the step (gemm {}, attention {}, memory bound {}, other {} of "
-      "it); which fraction of peak that is needs FLOPs: record shapes or give the model "
-      "configuration",
+      "it); how near to its peak that is the times alone do not tell",
       v.share(useful), class_share(Leaf::gemm), class_share(Leaf::attention),
       class_share(Leaf::membound), class_share(Leaf::compute_other));
   if (cause == Cause::membound_kernels)

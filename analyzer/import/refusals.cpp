@@ -77,6 +77,18 @@ char first_sign(std::string_view s) {
   return at == std::string_view::npos ? '\0' : s[at];
 }
 
+// schemas/report.schema.json: the keys with which it begins.
+bool is_own_json(std::string_view bytes) {
+  const std::string_view start = bytes.substr(0, 400);
+  return first_sign(start) == '{' && holds(start, "\"schema\":") && holds(start, "\"tool\":") &&
+         holds(start, "\"run\":") && holds(start, "\"sources\":");
+}
+
+bool is_own_report(std::string_view bytes) {
+  return is_own_json(bytes) || starts_with(bytes, "wallsight ") ||
+         starts_with(bytes, "# wallsight ");
+}
+
 bool begins_with_zeros(std::string_view bytes) {
   const std::string_view start = bytes.substr(0, 100);
   return std::all_of(start.begin(), start.end(), [](char c) { return c == '\0'; });
@@ -95,6 +107,8 @@ Recognised recognise(const FileHead& head) {
   const std::string_view bytes = head.bytes;
   for (const Known& k : kKnown)
     if (bytes.substr(0, k.magic.size()) == k.magic) return {k.found, k.advice};
+  if (is_own_report(bytes))
+    return {"a report of wallsight", "give the recording that it was made of"};
   if (is_pickle(bytes)) {
     if (holds(bytes, "segments") && (holds(bytes, "total_size") || holds(bytes, "device_traces")))
       return {
@@ -109,6 +123,12 @@ Recognised recognise(const FileHead& head) {
   }
   if (is_tar(bytes)) return {"a tar archive", "unpack it and analyze the files inside"};
   return {};
+}
+
+bool is_own_product(const FileHead& head) {
+  const bool facts =
+      starts_with(head.bytes, kSqliteMagic) && holds(head.bytes, "CREATE TABLE fact_run");
+  return facts || is_own_report(head.bytes);
 }
 
 bool is_damaged(const FileHead& head) {

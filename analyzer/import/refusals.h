@@ -17,6 +17,9 @@ struct Recognised {
 };
 Recognised recognise(const FileHead& head);
 
+// What wallsight itself wrote beside the traces: reports and fact databases.
+bool is_own_product(const FileHead& head);
+
 // Zeros where a header should be, or JSON that ends before it is closed.
 bool is_damaged(const FileHead& head);
 

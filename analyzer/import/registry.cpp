@@ -48,8 +48,10 @@ bool named_like_a_trace(std::string_view path) {
   return false;
 }
 
-// A file that is left out is a rank that is missing where it should have been a trace.
+// A file that is left out is a rank that is missing where it should have been a trace; what was
+// made of the traces is none.
 void note_left_out(const std::string& path, const Result<FileHead>& head, Notes& notes) {
+  if (head && is_own_product(*head)) return;
   const std::string name = fs::path(path).filename().string();
   const bool broken = named_like_a_trace(path) && (!head || is_damaged(*head)) &&
                       !(head && export_stands_beside(path));

@@ -29,7 +29,7 @@ std::vector<std::string> needs_words(const std::vector<const ReportFinding*>& sh
       const Finding& first = shown[k]->finding;
       if (later.held_back_by == first.rule && held_by != first.rule) {
         held_by = first.rule;
-        out.push_back(fmt::format("{} first: {}", k + 1, why_first(first.phase)));
+        out.push_back(fmt::format("{} first, since {}", k + 1, why_first(first.phase)));
       } else if (std::count(later.after.begin(), later.after.end(), first.rule) > 0) {
         below.push_back(k + 1);
       }
@@ -63,24 +63,30 @@ std::string settings_caption(const Report& report) {
       std::any_of(report.findings.begin(), report.findings.end(),
                   [](const ReportFinding& f) { return f.finding.status == FindingStatus::fires; });
   if (!any) return "";
+  const std::string yours = report.run.config_given
+                                ? "`framework` in the file of --config leaves yours"
+                                : "--config FILE leaves yours";
   switch (report.run.frameworks.by) {
     case By::configuration:
     case By::names:
       return "";
     case By::core:
       return "Megatron Core runs here; whether under Megatron-LM or Megatron Bridge was not "
-             "recorded: "
-             "settings of each; --config FILE leaves yours";
+             "recorded: settings of each; " +
+             yours;
     case By::kernels:
       return "PyTorch runs here; whether Megatron-LM or Megatron Bridge runs on it was not "
-             "recorded: settings of each; --config FILE leaves yours";
+             "recorded: settings of each; " +
+             yours;
     case By::nothing:
-      return "the framework is not known: settings of each; --config FILE leaves yours";
+      return "the framework is not known: settings of each; " + yours;
     case By::own_program:
       break;
   }
-  return "no kernel here is of PyTorch or Megatron: only what holds for any program; where one of "
-         "them runs, --config FILE brings its settings";
+  return fmt::format(
+      "no kernel here is of PyTorch or Megatron: only what holds for any program; where one of "
+      "them runs, {} brings its settings",
+      report.run.config_given ? "`framework` in the file of --config" : "--config FILE");
 }
 
 std::string action_text(const ReportFinding::Line& line) {

@@ -74,8 +74,7 @@ Result<void> read_config(const Database& db, Report& report) {
       if (name == "given") report.run.config_given = s.int64(i) != 0 && !other_run;
       const std::string text = text_of(s, i);
       if (against.find(fmt::format(", {} {} against ", name, text)) != std::string::npos) continue;
-      if (!s.is_null(i) && !of_the_file)
-        report.run.config.emplace_back(s.column_name(i), text);
+      if (!s.is_null(i) && !of_the_file) report.run.config.emplace_back(s.column_name(i), text);
     }
   });
 }

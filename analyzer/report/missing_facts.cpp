@@ -69,6 +69,45 @@ constexpr Source kSources[] = {
     {"fact_config.precision", "the precision of the matrix multiplications", kKernels},
     {"fact_config", "", kConfig}};
 
+// What is computed of the configuration, by column, and the settings that it rests on.
+struct Need {
+  std::string_view column, settings;
+};
+constexpr Need kNeeds[] = {{"dp", "gpus"},
+                           {"edp", "gpus num_experts"},
+                           {"accumulation", "gpus micro_batch global_batch"},
+                           {"bubble_share", "gpus micro_batch global_batch"},
+                           {"samples_per_pass", "gpus micro_batch"},
+                           {"batch_fits", "gpus micro_batch global_batch"},
+                           {"attention_fits", "gpus"},
+                           {"expert_fits", "gpus num_experts"},
+                           {"experts_fit", "num_experts"},
+                           {"tokens_per_shard", "seq_len"},
+                           {"sequence_fits", "seq_len"},
+                           {"cp_suggested", "seq_len"},
+                           {"tokens_per_step", "global_batch seq_len"},
+                           {"tokens_per_s_per_gpu", "gpus global_batch seq_len"},
+                           {"core_release", "framework_version"},
+                           {"te_release", "te_version"},
+                           {"torch_release", "torch_version"},
+                           {"cuda_graphs", "cuda_graph_impl"}};
+
+std::vector<std::string> words_in(std::string_view list) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(' ', at), list.size());
+    out.emplace_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> settings_behind(std::string_view column) {
+  for (const Need& need : kNeeds)
+    if (need.column == column) return words_in(need.settings);
+  return {};
+}
+
 const Source* source_of(const std::string& fact) {
   const auto find = [](std::string_view name) {
     const auto* it = std::find_if(std::begin(kSources), std::end(kSources),
@@ -104,6 +143,15 @@ Supply supply_of(const FactDb& facts) {
   if (!row || !row->step()) return out;
   out.config_given = row->int64(0) != 0 && row->int64(1) == 0;  // of this run
   out.framework = std::string(row->text(2));
+  for (const Need& need : kNeeds) {
+    for (const std::string& key : words_in(need.settings)) {
+      auto value = facts.db().prepare("SELECT 1 FROM fact_config WHERE " + key + " IS NOT NULL");
+      if (!value || value->step() ||
+          std::find(out.absent.begin(), out.absent.end(), key) != out.absent.end())
+        continue;
+      out.absent.push_back(key);
+    }
+  }
   return out;
 }
 
@@ -111,8 +159,13 @@ std::string how_to_supply(const std::string& fact, const Supply& supply) {
   const Source* source = source_of(fact);
   if (source == nullptr) return "not in this recording";
   if (source->how != kConfig || !supply.config_given) return supply.recorders.in_order(source->how);
-  const std::string key =
-      is_setting(fact) ? key_in_file(fact.substr(fact.find('.') + 1), supply.framework) : "";
+  const std::string column = fact.substr(std::min(fact.find('.'), fact.size() - 1) + 1);
+  std::string key = is_setting(fact) ? key_in_file(column, supply.framework) : "";
+  for (const std::string& setting : settings_behind(column)) {
+    if (std::find(supply.absent.begin(), supply.absent.end(), setting) == supply.absent.end())
+      continue;
+    key += (key.empty() ? "" : ", ") + key_in_file(setting, supply.framework);
+  }
   return key.empty() ? "`wallsight plan` on the file of --config lists what it lacks"
                      : fmt::format("add {} to the file of --config", key);
 }

@@ -15,6 +15,8 @@ struct Supply {
   bool config_given = false;
   std::string framework{};  // of the configuration, may be empty
   Recorders recorders{};
+  // Settings on which computed facts rest and that the file has not.
+  std::vector<std::string> absent{};
 };
 Supply supply_of(const FactDb& facts);
 

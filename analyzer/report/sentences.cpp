@@ -215,9 +215,10 @@ bool gates_a_finding(const std::string& column, const Report& report) {
 
 bool is_of_layout(const std::string& column) {
   static constexpr std::string_view kLayout[] = {
-      "tp",         "pp",          "vpp",       "cp",           "ep",
-      "etp",        "dp",          "gpus",      "micro_batch",  "seq_len",
-      "num_layers", "num_experts", "framework", "global_batch", "precision", "precisions_seen"};
+      "tp",          "pp",           "vpp",        "cp",
+      "ep",          "etp",          "dp",         "gpus",
+      "micro_batch", "seq_len",      "num_layers", "num_experts",
+      "framework",   "global_batch", "precision",  "precisions_seen"};
   return std::find(std::begin(kLayout), std::end(kLayout), column) != std::end(kLayout);
 }
 

@@ -277,6 +277,18 @@ class AnalyzeWithConfig(unittest.TestCase):
         dry = self.analyze("healthy", {"framework": "megatron_lm", "tp": 8, "pp": 4, "fake_process_group": True})
         self.assertNotIn("configuration/another_run", rules(dry))
 
+    def test_what_was_given_is_not_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"gpus": 1, "micro_batch": 1}, f)
+            story = os.path.join(TRACES, "exposed_all_to_all")
+            for more, told, not_told in (([], "--config FILE leaves yours", "`framework`"), (["--config", path], "`framework` in the file of --config leaves yours", "FILE")):
+                out = " ".join(run("analyze", story, *more, "--no-what-if").stdout.split())
+                self.assertIn("settings of each; " + told, out)
+                self.assertNotIn(not_told, out.split("DO NEXT")[1].split(" 1 ")[0])
+                self.assertNotIn("give the run configuration", out)
+
     def test_what_the_recording_denies_is_not_among_the_assumed(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "run.json")

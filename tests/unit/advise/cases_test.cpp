@@ -33,6 +33,19 @@ TEST_CASE("a case file that can not be meant is refused") {
             .find("expected a number, text or null") != std::string::npos);
 }
 
+TEST_CASE("every case that can not be meant is told, and the others are there") {
+  const CaseFile file = read_case_file(R"([
+      {"name": "a", "expect": "maybe", "facts": {}},
+      {"name": "b", "expect": "no", "facts": {}},
+      {"name": "c", "expect": "no", "facts": {"fact_moon": {"x": 1}}}])",
+                                       "x");
+  REQUIRE(file.problems.size() == 2);
+  CHECK(file.problems[0].message.find("x: /0/expect: ") == 0);
+  CHECK(file.problems[1].message.find("x: /2/facts/fact_moon: ") == 0);
+  REQUIRE(file.cases.size() == 1);
+  CHECK(file.cases[0].name == "b");
+}
+
 TEST_CASE("facts of a case: defaults, NULLs and the one-row tables") {
   const FactDb facts = test::facts_of(R"({"fact_run": {"cause": "unknown"}, "fact_idle":
       [{"cause": "gc", "share": 0.5}, {"cause": "host"}]})");

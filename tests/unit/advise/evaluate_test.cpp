@@ -79,7 +79,8 @@ TEST_CASE("only the columns that are NULL are missing") {
 TEST_CASE("no row at all is unknown, and names the empty table") {
   const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "ep_all_to_all"}})");
   CHECK(f.status == FindingStatus::unknown);
-  CHECK(f.clauses[0].missing_facts == std::vector<std::string>{"fact_comm"});
+  CHECK(f.clauses[0].holds == true);  // its table has a row
+  CHECK(f.clauses[1].missing_facts == std::vector<std::string>{"fact_comm"});
   CHECK(f.evidence[0].value == "unknown");
 }
 
@@ -196,6 +197,20 @@ TEST_CASE("an empty table leaves nothing open where another one decides") {
   CHECK(f.status == FindingStatus::no);
   CHECK(f.clauses[0].holds == false);
   CHECK(!f.clauses[1].holds);
+}
+
+TEST_CASE("beside an empty table what is known is not missing") {
+  json rule = comm_rule();
+  rule["when"].push_back("run.world_size > 1");
+  rule["evidence"].push_back("run.cause");
+  const Finding f = judge(rule, R"({"fact_run": {"cause": "ep_all_to_all"}})");
+  CHECK(f.status == FindingStatus::unknown);
+  CHECK(f.clauses[0].holds == true);
+  CHECK(f.clauses[0].missing_facts.empty());
+  CHECK(f.clauses[1].missing_facts == std::vector<std::string>{"fact_comm"});
+  CHECK(f.clauses[3].missing_facts == std::vector<std::string>{"fact_run.world_size"});
+  CHECK(f.evidence.back().value == "ep_all_to_all");
+  CHECK(f.evidence[0].value == "unknown");
 }
 
 TEST_CASE("of several re-simulated changes those count whose condition is known to hold") {

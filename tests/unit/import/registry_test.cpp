@@ -228,6 +228,27 @@ TEST_CASE("a file of the folder that should be a trace and is broken is told wit
   CHECK(details.find(folder.path) == std::string::npos);
 }
 
+TEST_CASE("reports of wallsight beside the traces are left out without a word") {
+  const Folder folder;
+  folder.add_export("rank0.sqlite");
+  for (const char* name : {"report.json", "report.md", "report.txt"}) {
+    std::ifstream in(std::string(WS_SOURCE_DIR "/samples/kineto/dataloader/") + name);
+    folder.add(name, std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+  Notes notes;
+  const auto files = list_inputs({folder.path}, notes);
+  REQUIRE(files);
+  CHECK(files->size() == 1);
+  CHECK(notes.all().empty());
+  // Named, each is told what it is.
+  for (const char* name : {"report.json", "report.md", "report.txt"}) {
+    const auto named = list_inputs({folder.path + "/" + name}, notes);
+    REQUIRE_FALSE(named);
+    CHECK(named.error().message.find("found a report of wallsight; give the recording") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a named file that is broken costs its rank, with nothing else to read the run") {
   const Folder folder;
   folder.add_export("rank0.sqlite");

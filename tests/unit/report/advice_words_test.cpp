@@ -36,7 +36,8 @@ TEST_CASE("an order is claimed only where one is known, with the reason") {
   CHECK(caption({a, b, c}) == "DO NEXT   order matters: 3 builds on 1 and 2");
   c.after.clear();
   b.held_back_by = c.held_back_by = "x/a";
-  CHECK(caption({a, b, c}) == "DO NEXT   order matters: 1 first: what does not fit the GPU is not tuned");
+  CHECK(caption({a, b, c}) ==
+        "DO NEXT   order matters: 1 first, since what does not fit the GPU is not tuned");
 }
 
 TEST_CASE("actions that stand in for each other have no order among them") {

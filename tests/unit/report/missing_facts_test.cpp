@@ -1,5 +1,7 @@
 #include "report/missing_facts.h"
 
+#include <algorithm>
+
 #include "advise/rule.h"
 #include "facts/fact_db.h"
 #include "support/catch.h"
@@ -55,6 +57,27 @@ TEST_CASE("of a configuration that was given, the key that it has not is named")
   for (const FactColumn& c : facts_columns())
     CHECK(facts_words({c.table + "." + c.column}, given).find("--config FILE") ==
           std::string::npos);
+}
+
+TEST_CASE("of what is computed, the settings are named that the file lacks for it") {
+  Supply given;
+  given.config_given = true;
+  given.framework = "megatron_lm";
+  given.absent = {"micro_batch", "global_batch", "framework_version"};
+  CHECK(how_to_supply("fact_layout.accumulation", given) ==
+        "add --micro-batch-size (micro_batch), --global-batch-size (global_batch) to the file of "
+        "--config");
+  CHECK(how_to_supply("fact_config.core_release", given) ==
+        "add framework_version to the file of --config");
+  CHECK(how_to_supply("fact_layout.tokens_per_shard", given) ==
+        "`wallsight plan` on the file of --config lists what it lacks");  // it has the sequence
+  auto facts = FactDb::in_memory();
+  REQUIRE(facts);
+  REQUIRE(facts->db().exec("INSERT INTO fact_config (given, gpus, micro_batch) VALUES (1, 8, 1)"));
+  const Supply of_run = supply_of(*facts);
+  CHECK(of_run.config_given);
+  CHECK(std::count(of_run.absent.begin(), of_run.absent.end(), "global_batch") == 1);
+  CHECK(std::count(of_run.absent.begin(), of_run.absent.end(), "gpus") == 0);
 }
 
 TEST_CASE("the profiler of the recording comes first in what supplies a fact") {
