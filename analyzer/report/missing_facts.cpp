@@ -108,6 +108,16 @@ std::vector<std::string> settings_behind(std::string_view column) {
   return {};
 }
 
+// Those that the given file has not.
+std::vector<std::string> absent_behind(std::string_view column, const Supply& supply) {
+  std::vector<std::string> out;
+  if (!supply.config_given) return out;
+  for (std::string& setting : settings_behind(column))
+    if (std::find(supply.absent.begin(), supply.absent.end(), setting) != supply.absent.end())
+      out.push_back(std::move(setting));
+  return out;
+}
+
 const Source* source_of(const std::string& fact) {
   const auto find = [](std::string_view name) {
     const auto* it = std::find_if(std::begin(kSources), std::end(kSources),
@@ -118,9 +128,11 @@ const Source* source_of(const std::string& fact) {
   return exact != nullptr ? exact : find(std::string_view(fact).substr(0, fact.find('.')));
 }
 
-std::string column_of(const std::string& fact) {
-  return column_words(fact.substr(std::min(fact.find('.'), fact.size() - 1) + 1));
+std::string column_in(const std::string& fact) {
+  return fact.substr(std::min(fact.find('.'), fact.size() - 1) + 1);
 }
+
+std::string column_of(const std::string& fact) { return column_words(column_in(fact)); }
 
 bool is_setting(const std::string& fact) {
   const Source* source = source_of(fact);
@@ -159,13 +171,10 @@ std::string how_to_supply(const std::string& fact, const Supply& supply) {
   const Source* source = source_of(fact);
   if (source == nullptr) return "not in this recording";
   if (source->how != kConfig || !supply.config_given) return supply.recorders.in_order(source->how);
-  const std::string column = fact.substr(std::min(fact.find('.'), fact.size() - 1) + 1);
+  const std::string column = column_in(fact);
   std::string key = is_setting(fact) ? key_in_file(column, supply.framework) : "";
-  for (const std::string& setting : settings_behind(column)) {
-    if (std::find(supply.absent.begin(), supply.absent.end(), setting) == supply.absent.end())
-      continue;
+  for (const std::string& setting : absent_behind(column, supply))
     key += (key.empty() ? "" : ", ") + key_in_file(setting, supply.framework);
-  }
   return key.empty() ? "`wallsight plan` on the file of --config lists what it lacks"
                      : fmt::format("add {} to the file of --config", key);
 }
@@ -180,9 +189,14 @@ std::string facts_words(const std::vector<std::string>& facts, const Supply& sup
     const std::string how = how_to_supply(fact, supply);
     auto way = std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.how == how; });
     if (way == ways.end()) way = ways.insert(ways.end(), Way{how, {}, {}});
-    auto& list = is_setting(fact) ? way->settings : way->others;
-    std::string words = is_setting(fact) ? column_of(fact) : missing_words(fact);
-    if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(std::move(words));
+    std::vector<std::string> words;
+    for (const std::string& setting : absent_behind(column_in(fact), supply))
+      words.push_back(column_words(setting));
+    const bool of_settings = is_setting(fact) || !words.empty();
+    if (words.empty()) words = {is_setting(fact) ? column_of(fact) : missing_words(fact)};
+    auto& list = of_settings ? way->settings : way->others;
+    for (std::string& word : words)
+      if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(std::move(word));
   }
   std::vector<std::string> out;
   for (Way& way : ways) {

@@ -67,6 +67,9 @@ TEST_CASE("of what is computed, the settings are named that the file lacks for i
   CHECK(how_to_supply("fact_layout.accumulation", given) ==
         "add --micro-batch-size (micro_batch), --global-batch-size (global_batch) to the file of "
         "--config");
+  CHECK(facts_words({"fact_layout.accumulation"}, given) ==
+        "micro-batch, global batch of the run configuration: add --micro-batch-size (micro_batch), "
+        "--global-batch-size (global_batch) to the file of --config");
   CHECK(how_to_supply("fact_config.core_release", given) ==
         "add framework_version to the file of --config");
   CHECK(how_to_supply("fact_layout.tokens_per_shard", given) ==
