@@ -68,7 +68,7 @@ CREATE TABLE fact_run (
 CREATE TABLE fact_config (
   framework_version TEXT,           -- as the user states it
   te_version TEXT, torch_version TEXT, -- of Transformer Engine and PyTorch, likewise
-  core_release INTEGER,             -- of Megatron Core as stated, 100 x major + minor: 16 for 0.16; NULL: none, or a branch
+  core_release INTEGER,             -- of Megatron Core as stated, 100 x major + minor: 16 for 0.16, 19 for main and dev; NULL: none
   te_release INTEGER, torch_release INTEGER, -- likewise: 208 for 2.8
   tp INTEGER, pp INTEGER, vpp INTEGER, cp INTEGER, ep INTEGER, etp INTEGER, dp INTEGER, -- sizes of the parallel groups
   micro_batch INTEGER, global_batch INTEGER, seq_len INTEGER,

@@ -133,13 +133,6 @@ void tell_first(const std::string& told, std::vector<Finding>& ordered) {
   if (at != ordered.end()) std::rotate(first, at, at + 1);
 }
 
-// Of Megatron Core; that of another framework says nothing of its flags.
-std::string framework_version(const FactDb& facts) {
-  auto row = facts.db().prepare(
-      "SELECT framework_version FROM fact_config WHERE framework IS NOT 'pytorch'");
-  return row && row->step() ? std::string(row->text(0)) : std::string();
-}
-
 }  // namespace
 
 Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
@@ -147,7 +140,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   if (!verdict) return verdict.error();
   const auto what_ifs = read_what_ifs(facts);
   if (!what_ifs) return what_ifs.error();
-  const std::string version = framework_version(facts);
+  const std::string version = core_version(facts);
   const Settings in_use = settings_in_use(facts, rules.flag_table);
   const OwnKeys keys = own_keys(facts, rules.flag_table);
   const auto floors = floor_texts(facts, rules.flag_table);
@@ -164,14 +157,12 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   }
   drop_settings_in_use(findings, in_use);
   const std::string other = recorded ? tell_other_run(findings, rules) : "";
-  VerdictFacts known = *verdict;
-  known.not_in_release = of_later_releases(findings, rules.flag_table, version, in_use.framework);
-  std::vector<Finding> ordered = order_findings(std::move(findings), rules, known);
+  spell_for_version(findings, rules.flag_table, version, keys, in_use.framework);
+  std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
   if (!other.empty()) tell_first(other, ordered);
   note_shared_gains(ordered);
-  spell_for_version(ordered, rules.flag_table, version, keys);
   say_floors(ordered, rules.flag_table, floors);
   return ordered;
 }

@@ -31,6 +31,7 @@ struct Finding {
   std::string wall;   // "" for data quality
   std::string phase;  // data fit scale profile retune
   FindingStatus status = FindingStatus::no;
+  std::string later_release{};     // what it needs came after the stated release; "": it is there
   bool leads = false;              // answers the verdict's cause
   std::string held_back_by;        // rule of an earlier phase that is at fault: act on that first
   std::vector<std::string> after;  // rules that fire and come first, since this one builds on them

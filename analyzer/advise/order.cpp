@@ -37,7 +37,7 @@ Tier tier_of(const Rule& rule, const VerdictFacts& verdict) {
   return {rule.phase == "data" ? 3 : 2, cause};
 }
 
-using Key = std::tuple<int, int, int, bool, int, int, double, std::string>;
+using Key = std::tuple<int, int, int, int, int, double, std::string>;
 
 Key key_of(const Finding& f, const Rule& rule, const VerdictFacts& verdict) {
   const Tier tier = tier_of(rule, verdict);
@@ -46,7 +46,6 @@ Key key_of(const Finding& f, const Rule& rule, const VerdictFacts& verdict) {
                                                               : 0),
           tier.number,
           tier.cause,
-          verdict.not_in_release.count(f.rule) > 0,
           phase_index(rule.phase),
           rule.rank,
           -f.gain_hi_share.value_or(0),
@@ -191,26 +190,6 @@ void prune_conflicts(std::vector<Finding>& findings) {
 }
 
 }  // namespace
-
-std::set<std::string> of_later_releases(const std::vector<Finding>& findings,
-                                        const FlagTable& table, const std::string& version,
-                                        const std::string& framework) {
-  std::set<std::string> out;
-  for (const Finding& f : findings) {
-    const auto own = std::find_if(f.actions.begin(), f.actions.end(), [&](const Action& a) {
-      return a.framework == "any" || a.framework == framework;
-    });
-    if (version.empty() || own == f.actions.end() || own->framework == "any") continue;
-    const bool bridge = own->framework == "megatron_bridge";
-    const std::string first = own->set.substr(0, own->set.find(' '));
-    for (const FlagSpelling& s : table.flags) {
-      const std::string& before = bridge ? s.key_before : s.before;
-      if (first == (bridge ? s.key : s.flag) && before.empty() && is_older(version, s.since))
-        out.insert(f.rule);
-    }
-  }
-  return out;
-}
 
 std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet& rules,
                                     const VerdictFacts& verdict) {

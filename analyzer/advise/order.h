@@ -6,7 +6,6 @@
 //           1 findings whose `causes` hold the verdict's cause, then those that hold also_cause
 //           2 everything else
 //           3 data findings otherwise: they sharpen the next recording
-//   release what the stated release has, then what came later
 //   phase   data fit scale profile retune: fit before scale, tune the wall last
 //   rank    of the rule, lower acts earlier
 //   gain    upper end, larger first (gains are never added: fixes share the same time)
@@ -19,7 +18,6 @@
 // Last, a broken phase holds the later ones back (`held_back_by`): they stay in the list, marked.
 // Errors are never held back, and more groups to split memory over are how a broken fit is mended.
 // Both ends of a `conflicts` pair stay, as alternatives, and each names the other if it fires too.
-#include <set>
 #include <string>
 #include <vector>
 
@@ -31,15 +29,7 @@ namespace ws {
 struct VerdictFacts {
   bool insufficient = false;
   std::string cause, also_cause;  // "" when there is none
-  // Rules whose first setting came later than the stated release.
-  std::set<std::string> not_in_release = {};
 };
-
-// Rules of findings whose first action for `framework` begins with a flag that `version` has in no
-// spelling.
-std::set<std::string> of_later_releases(const std::vector<Finding>& findings,
-                                        const FlagTable& table, const std::string& version,
-                                        const std::string& framework);
 
 // findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing), `held_back_by`, `after`
 // and `ahead`, prunes `conflicts`.

@@ -46,13 +46,6 @@ void cut_word(std::string& text, const std::string& flag) {
 
 }  // namespace
 
-bool is_older(const std::string& version, const std::string& than) {
-  int a_major = 0, a_minor = 0, b_major = 0, b_minor = 0;
-  if (std::sscanf(version.c_str(), "%d.%d", &a_major, &a_minor) != 2) return false;
-  if (std::sscanf(than.c_str(), "%d.%d", &b_major, &b_minor) != 2) return false;
-  return std::pair(a_major, a_minor) < std::pair(b_major, b_minor);
-}
-
 namespace {
 
 // The names go into SQL: they must be columns.
@@ -115,7 +108,9 @@ Result<FlagTable> load_spellings(const std::string& path) {
     for (const auto& row : file->at("flags"))
       out.flags.push_back({row.at("flag").get<std::string>(), row.at("since").get<std::string>(),
                            row.at("before").get<std::string>(), row.value("key", ""),
-                           row.value("key_before", ""), row.value("column", "")});
+                           row.value("key_before", ""), row.value("column", ""),
+                           row.value("beside", ""), row.value("older", ""),
+                           row.value("rest_stands", false)});
     if (auto ok = check_columns(out, path); !ok) return ok.error();
     return out;
   } catch (const nlohmann::json::exception& e) {
@@ -270,67 +265,6 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
     if (had && !has && f.status == FindingStatus::fires) f.status = FindingStatus::no;
     if (!left.empty()) f.actions = std::move(left);
   }
-}
-
-namespace {
-
-std::string flag_of(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key;
-}
-
-// One word of an action that releases spell differently: the newest, and what stood there before.
-struct TwoSpellings {
-  const std::string &newest, &before, &since;
-};
-
-void spell(Action& action, const TwoSpellings& s, const std::string& version,
-           const std::string& own) {
-  std::string& said = word_at(action.set, s.newest) != std::string::npos ? action.set : action.to;
-  const size_t at = word_at(said, s.newest);
-  if (at == std::string::npos) return;
-  if (!own.empty()) {
-    said.replace(at, s.newest.size(), own);
-  } else if (version.empty()) {
-    const std::string& told = s.before.empty() ? s.since : s.before;
-    if (action.note.find(told) == std::string::npos)
-      add_note(action, fmt::format("{} from core {} on{}{}", s.newest, s.since,
-                                   s.before.empty() ? "" : ", before ", s.before));
-  } else if (is_older(version, s.since)) {
-    if (s.before.empty())
-      add_note(action, fmt::format("not in {}: {} came with core {}", version, s.newest, s.since));
-    else
-      said.replace(at, s.newest.size(), s.before);
-  }
-}
-
-}  // namespace
-
-void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
-                       const std::string& version, const OwnKeys& keys) {
-  for (const FlagSpelling& s : table.flags) {
-    std::string own;
-    for (const auto& [flag, key] : keys)
-      if (flag == s.flag) own = key;
-    for (Finding& f : findings) {
-      for (Action& a : f.actions) {
-        if (a.framework == "megatron_lm")
-          spell(a, {s.flag, s.before, s.since}, version, own.empty() ? own : flag_of(own));
-        if (a.framework == "megatron_bridge" && !s.key.empty())
-          spell(a, {s.key, s.key_before, s.since}, version, own);
-      }
-    }
-  }
-}
-
-OwnKeys own_keys(const FactDb& facts, const FlagTable& table) {
-  OwnKeys out;
-  for (const FlagSpelling& s : table.flags) {
-    if (s.column.empty()) continue;
-    const std::string own = config_value(facts, s.column);
-    if (own == s.key || own == s.key_before) out.emplace_back(s.flag, own);
-  }
-  return out;
 }
 
 }  // namespace ws

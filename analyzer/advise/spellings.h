@@ -10,10 +10,15 @@
 namespace ws {
 
 struct FlagSpelling {
-  std::string flag, since, before;  // before: "" when older releases have nothing of the kind
+  // flag: with its value where only that came with `since`, such rows first. before: "" when older
+  // releases have nothing of the kind.
+  std::string flag, since, before;
   // Of Bridge, where releases differ in the key as well, and the column of fact_config with the key
   // that the configuration uses itself.
   std::string key, key_before, column;
+  std::string beside = {};   // the row is for actions with this word alone
+  std::string older = {};    // what is said of older releases where nothing takes its place
+  bool rest_stands = false;  // the other flags of an action are of use without it
 };
 
 // The lowest release of other software, or the GPU, that a setting needs.
@@ -58,13 +63,17 @@ void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use
 
 Settings settings_in_use(const FactDb& facts, const FlagTable& table);
 
-// Actions for Megatron-LM in the spelling of `version` ("0.16"). "": not known, then the note says
-// from which release on and what stood there before. `keys`: flags with the key that the
-// configuration uses itself, which is what is said, for Bridge too.
+// Actions in the words of `version` ("0.16"). "": not known, then the note says from which release
+// on and what stood there before. What the release does not have at all is taken out; a finding of
+// which that is the first action for `framework` ("": not known) does not fire and says what it
+// needs. `keys`: flags with the key that the configuration uses itself, which is what is said.
 using OwnKeys = std::vector<std::pair<std::string, std::string>>;
 void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
-                       const std::string& version, const OwnKeys& keys);
+                       const std::string& version, const OwnKeys& keys,
+                       const std::string& framework);
 OwnKeys own_keys(const FactDb& facts, const FlagTable& table);
+// The stated release of Megatron Core; "": none was.
+std::string core_version(const FactDb& facts);
 
 // What each floor of the table says of this run; "": nothing, it is there or does not matter.
 std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table);
@@ -79,7 +88,7 @@ void add_note(Action& action, const std::string& note);
 // Of a column of fact_config; "" where it is not known.
 std::string config_value(const FactDb& facts, const std::string& column);
 
-// By the numbers between the dots: "0.9" < "0.16". Anything else is not older.
+// By the numbers between the dots: "0.9" < "0.16". Anything else, a branch too, is not older.
 bool is_older(const std::string& version, const std::string& than);
 
 }  // namespace ws

@@ -24,6 +24,7 @@ struct AnalyzeOptions {
   unsigned threads = 2;
   size_t run_files = 0;
   bool quiet = false, show_names = false, partial = false;
+  StatedOptions stated;
   WhatIfOptions what_if;
   ReportOptions report;
 };
@@ -58,6 +59,7 @@ void add_options(CLI::App& app, AnalyzeOptions& o) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("FILES");
   add_config_option(app, o.config);
+  add_stated_options(app, o.stated);
   app.add_option("--step", o.steps,
                  "only these steps: 5, 3:7 (both included) or a name, ProfilerStep#5")
       ->check(not_empty())
@@ -191,11 +193,13 @@ Result<void> check_partial(const AnalyzeOptions& o) {
   }
   if (o.database.empty())
     return Error{"--partial: expected a file to write with -o, found none; add -o rank0.wspart"};
-  const std::pair<const char*, bool> others[] = {
+  std::vector<std::pair<std::string, bool>> others = {
       {"--config", !o.config.empty()},          {"--rank", !o.ranks.empty()},
       {"--report", !o.report.reports.empty()},  {"--rules", !o.report.rule_folders.empty()},
       {"--fail-on", !o.report.fail_on.empty()}, {"--all", o.report.all},
       {"--what-if", !o.what_if.ids.empty()},    {"--show-names", o.show_names}};
+  for (const auto& [key, text] : o.stated.values)
+    others.emplace_back(option_of(key), !text.empty());
   for (const auto& [name, given] : others) {
     if (given)
       return Error{fmt::format(
@@ -214,6 +218,8 @@ int run_analyze(int argc, char** argv) {
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
   auto request = check(o);
   if (!request) return fail(kBadUsage, request.error());
+  const auto stated = stated_config(o.stated);
+  if (!stated) return fail(kBadUsage, stated.error());
   if (auto ok = check_partial(o); !ok) return fail(kBadUsage, ok.error());
   Notes notes;
   const auto files = list_inputs(o.inputs, notes);
@@ -226,7 +232,7 @@ int run_analyze(int argc, char** argv) {
                               o.partial ? kPartialFile : kFactFile);
       !ok)
     return fail(kBadUsage, ok.error());
-  auto config = load_config_option(o.config);
+  auto config = load_config_option(o.config, *stated);
   if (!config) return fail(kBadInput, config.error());
   auto ranks = analyze_files(first_files, o, *request, notes);
   if (!ranks) return fail(kBadInput, ranks.error());
@@ -240,7 +246,7 @@ int run_analyze(int argc, char** argv) {
   }
   const auto facts =
       facts_of_ranks(std::move(*ranks), {o.steps, o.ranks, o.time}, request->run, std::move(notes),
-                     {o.show_names, *config ? &**config : nullptr, {}});
+                     {o.show_names, *config ? &**config : nullptr, nullptr, {}}, *stated);
   if (!facts) return fail(kBadInput, facts.error());
   return render_run(*facts, o.report, request->reports, o.database);
 }

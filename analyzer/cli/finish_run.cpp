@@ -84,10 +84,12 @@ void add_config_option(CLI::App& app, std::string& path) {
       ->type_name("FILE");
 }
 
-Result<std::optional<RunConfig>> load_config_option(const std::string& path) {
+Result<std::optional<RunConfig>> load_config_option(const std::string& path,
+                                                    const RunConfig& stated) {
   if (path.empty()) return std::optional<RunConfig>();
   auto given = load_run_config(path);
   if (!given) return given.error();
+  if (auto ok = put_stated(*given, stated); !ok) return ok.error();
   return std::optional<RunConfig>(std::move(*given));
 }
 
@@ -113,7 +115,8 @@ Result<PriceOptions> check_what_if_options(const WhatIfOptions& options, unsigne
 }
 
 Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& selection,
-                              const RunOptions& options, Notes notes, const FactOptions& shown) {
+                              const RunOptions& options, Notes notes, const FactOptions& shown,
+                              const RunConfig& stated) {
   const auto data = find_data_folder();
   if (!data) return data.error();
   const auto platforms = Platforms::load(*data + "/rules/platforms.json");
@@ -129,9 +132,13 @@ Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& 
   if (auto error = range_not_there(ranks)) return *error;
   FactOptions with_config = shown;
   with_config.asked_changes = options.price.combinations;
-  const auto recorded =
+  auto recorded =
       shown.config == nullptr ? recorded_config(ranks, notes) : std::optional<RunConfig>();
-  if (recorded) with_config.config = &*recorded;
+  if (recorded) {
+    if (auto ok = put_stated(*recorded, stated); !ok) return ok.error();
+    with_config.config = &*recorded;
+  }
+  if (!stated.entries.empty()) with_config.stated = &stated;
   auto run = combine_ranks(std::move(ranks), options, std::move(notes));
   if (!run) return run.error();
   tell_selection(selection, options.ranks, *run);

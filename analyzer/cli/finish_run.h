@@ -8,14 +8,16 @@
 
 #include "analysis/run_builder.h"
 #include "base/result.h"
+#include "cli/stated.h"
 #include "config/run_config.h"
 #include "facts/write_facts.h"
 
 namespace ws::cli {
 
 void add_config_option(CLI::App& app, std::string& path);
-// nullopt: no path was given.
-Result<std::optional<RunConfig>> load_config_option(const std::string& path);
+// With what the user states in place of what the file says; nullopt: no path was given.
+Result<std::optional<RunConfig>> load_config_option(const std::string& path,
+                                                    const RunConfig& stated);
 
 struct WhatIfOptions {
   std::vector<std::string> ids;  // --what-if
@@ -33,8 +35,10 @@ struct Selection {
   std::string steps, ranks, time;
 };
 
-// ranks: in the order of their traces. Fails when the selection leaves nothing.
+// ranks: in the order of their traces. stated: what the user states of the software; it is in
+// shown.config already where that is given. Fails when the selection leaves nothing.
 Result<FactDb> facts_of_ranks(std::vector<RankAnalysis> ranks, const Selection& selection,
-                              const RunOptions& options, Notes notes, const FactOptions& shown);
+                              const RunOptions& options, Notes notes, const FactOptions& shown,
+                              const RunConfig& stated);
 
 }  // namespace ws::cli

@@ -25,6 +25,7 @@ struct MergeOptions {
   std::string database, config, ranks;
   unsigned threads = 2;
   bool show_names = false;
+  StatedOptions stated;
   WhatIfOptions what_if;
   ReportOptions report;
 };
@@ -39,6 +40,7 @@ void add_options(CLI::App& app, MergeOptions& o) {
       ->check(not_empty())
       ->type_name("run.wsdb");
   add_config_option(app, o.config);
+  add_stated_options(app, o.stated);
   app.add_option("--rank", o.ranks, "only these ranks: 0,3-5")
       ->check(not_empty())
       ->type_name("LIST");
@@ -162,6 +164,8 @@ int run_merge(int argc, char** argv) {
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;
   auto requests = check_report_options(o.report);
   if (!requests) return fail(kBadUsage, requests.error());
+  const auto stated = stated_config(o.stated);
+  if (!stated) return fail(kBadUsage, stated.error());
   RunOptions options;
   auto price = check_what_if_options(o.what_if, o.threads);
   if (!price) return fail(kBadUsage, price.error());
@@ -178,7 +182,7 @@ int run_merge(int argc, char** argv) {
                               reads_of(*files, o.config, o.report.rule_folders));
       !ok)
     return fail(kBadUsage, ok.error());
-  auto config = load_config_option(o.config);
+  auto config = load_config_option(o.config, *stated);
   if (!config) return fail(kBadInput, config.error());
   auto all = merged(*files, options.price.wanted);
   if (!all) return fail(kBadInput, all.error());
@@ -188,7 +192,7 @@ int run_merge(int argc, char** argv) {
   drop_large_replays(all->ranks);
   const auto facts = facts_of_ranks(
       std::move(all->ranks), {all->options.steps, o.ranks, all->options.time}, options,
-      std::move(all->notes), {o.show_names, *config ? &**config : nullptr, {}});
+      std::move(all->notes), {o.show_names, *config ? &**config : nullptr, nullptr, {}}, *stated);
   if (!facts) return fail(kBadInput, facts.error());
   return render_run(*facts, o.report, *requests, o.database);
 }

@@ -5,6 +5,7 @@
 
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/stated.h"
 #include "cli/verbs.h"
 #include "plan/render_plan.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct PlanOptions {
   std::string config, platform;
   int64_t gpus = 0;
+  StatedOptions stated;
   std::vector<std::string> reports, rule_folders;
 };
 
@@ -32,6 +34,7 @@ void add_options(CLI::App& app, PlanOptions& o) {
                  "instead of what "
                  "the file says")
       ->type_name("P");
+  add_stated_options(app, o.stated);
   app.add_option("--report", o.reports,
                  "FORMAT[=PATH], repeatable: text, md, json; default text on stdout")
       ->type_name("FORMAT[=PATH]")
@@ -75,6 +78,8 @@ int run_plan(int argc, char** argv) {
   if (!formats) return fail(kBadUsage, formats.error());
   if (auto ok = check_targets(*outputs, "", reads_of({o.config}, "", o.rule_folders)); !ok)
     return fail(kBadUsage, ok.error());
+  const auto stated = stated_config(o.stated);
+  if (!stated) return fail(kBadUsage, stated.error());
   const auto data = find_data_folder();
   if (!data) return fail(kBadInput, data.error());
   const auto platforms = Platforms::load(*data + "/rules/platforms.json");
@@ -84,6 +89,7 @@ int run_plan(int argc, char** argv) {
   if (!known) return fail(kBadInput, known.error());
   auto config = load_run_config(o.config);
   if (!config) return fail(kBadInput, config.error());
+  if (auto ok = put_stated(*config, *stated); !ok) return fail(kBadUsage, ok.error());
   if (o.gpus > 0) set_value(*config, "gpus", o.gpus, "--gpus");
   if (!o.platform.empty()) set_value(*config, "platform", o.platform, "--platform");
   const auto rules = load_catalogue(o.rule_folders);

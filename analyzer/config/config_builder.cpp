@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "config/releases.h"
 
 namespace ws {
 namespace {
@@ -164,6 +165,11 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
                      place(line), shown_text(value), fmt::join(choices, " ")));
     return;
   }
+  if (key.release) {
+    auto release = normal_release(key, value);
+    return release ? store(key, std::move(*release), shown, line)
+                   : wrong(expected_release(key, value));
+  }
   if (word.size() > 4096) return wrong("a text of at most 4096 bytes");
   store(key, word, shown, line);
 }
@@ -240,6 +246,7 @@ Result<RunConfig> ConfigBuilder::finish() {
   const auto nodes = integer(out, "nodes"), per_node = integer(out, "gpus_per_node");
   if (nodes && per_node)
     add_missing(out, "gpus", *nodes * *per_node, entry(out, "nodes")->place + " (nodes x GPUs)");
+  if (auto ok = review_releases(out); !ok) return ok.error();
   return out;
 }
 

@@ -26,6 +26,12 @@ std::vector<std::string> texts(const json& property, const char* field) {
   return it == property.end() ? std::vector<std::string>{} : it->get<std::vector<std::string>>();
 }
 
+std::optional<ConfigKey::Release> release_of(const json& property) {
+  const auto it = property.find("x-release");
+  if (it == property.end()) return std::nullopt;
+  return ConfigKey::Release{it->at("of"), it->at("told_by"), texts(*it, "branches")};
+}
+
 // "--flag=false" -> {"--flag", "false"}
 std::pair<std::string, std::string> split_at(const std::string& s, char mark) {
   const size_t at = s.find(mark);
@@ -48,9 +54,10 @@ KeyTable::KeyTable() {
   keys_.reserve(properties.size());
   for (const auto& [name, property] : properties.items()) {
     if (name == "env") continue;
-    ConfigKey key{name, type_of(property), texts(property, "enum"), 0, 0};
+    ConfigKey key{name, type_of(property), texts(property, "enum"), 0, 0, {}};
     key.minimum = property.value("minimum", 0.0);
     key.maximum = property.value("maximum", 0.0);
+    key.release = release_of(property);
     key.derived = property.value("x-derived", 0) == -1;
     keys_.push_back(std::move(key));
     const ConfigKey* k = &keys_.back();  // reserved above: stays where it is

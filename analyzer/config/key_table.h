@@ -2,6 +2,7 @@
 // The keys of a run configuration and how every framework spells them. The table is
 // schemas/run_config.schema.json itself, compiled in, so the page and the reader can not differ.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,12 @@ struct ConfigKey {
   KeyType type = KeyType::text;
   std::vector<std::string> choices;  // of a text, else empty
   double minimum = 0, maximum = 0;   // of numbers
-  bool derived = false;              // -1 is "as the rest makes it": 0 where that is in range
+  struct Release {
+    std::string of, told_by;  // "PyTorch such as 2.8", the command that tells it
+    std::vector<std::string> branches;
+  };
+  std::optional<Release> release;  // there: the value is the release of some software
+  bool derived = false;            // -1 is "as the rest makes it": 0 where that is in range
 };
 
 // One spelling. `constant` is what a bare flag sets ("--grad-reduce-in-bf16" sets false); for an

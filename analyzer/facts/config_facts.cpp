@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "config/key_table.h"
+#include "config/releases.h"
 
 namespace ws {
 namespace {
@@ -172,33 +171,6 @@ std::string graph_key(const RunConfig& config) {
   return scope ? "cuda_graph_scope" : modules ? "cuda_graph_modules" : "";
 }
 
-// "0.16", "core_r0.16.0", "2.8.0a0": 100 x major + minor.
-std::optional<int64_t> release_of(const std::string& version) {
-  const size_t first = version.find_first_of("0123456789");
-  int major = 0, minor = 0;
-  if (first == std::string::npos ||
-      std::sscanf(version.c_str() + first, "%4d.%4d", &major, &minor) != 2 || minor >= 100)
-    return std::nullopt;
-  return int64_t{100} * major + minor;
-}
-
-void put_releases(FactRowValues& row, const RunConfig& config) {
-  const auto put = [&](const char* name, const std::optional<std::string>& version) {
-    if (const auto release = version ? release_of(*version) : std::nullopt) row[name] = *release;
-  };
-  const std::string framework = text(config, "framework").value_or("");
-  const auto version = text(config, "framework_version");
-  put("te_release", text(config, "te_version"));
-  if (framework == "pytorch") put("torch_release", version);
-  put("torch_release", text(config, "torch_version"));
-  if (framework == "pytorch") return;
-  put("core_release", version);
-  // Bridge counts its own releases from 0.1.
-  const auto it = row.find("core_release");
-  if (framework == "megatron_bridge" && it != row.end() && std::get<int64_t>(it->second) < 10)
-    row.erase(it);
-}
-
 // ' moe-enable-deepep seq-length ': flags and keys alike, without their sections.
 std::string spelled(const RunConfig& config) {
   std::vector<std::string> names;
@@ -215,6 +187,25 @@ std::string spelled(const RunConfig& config) {
 }
 
 }  // namespace
+
+void put_releases(FactRowValues& row, const RunConfig& config) {
+  const auto put = [&](const char* name, const std::optional<std::string>& version) {
+    if (const auto release = version ? release_number(*version) : std::nullopt)
+      row[name] = *release;
+  };
+  const std::string framework = text(config, "framework").value_or("");
+  const auto version = text(config, "framework_version");
+  put("te_release", text(config, "te_version"));
+  if (framework == "pytorch" && version != "main" && version != "dev")
+    put("torch_release", version);
+  put("torch_release", text(config, "torch_version"));
+  if (framework == "pytorch") return;
+  put("core_release", version);
+  // Bridge counts its own releases from 0.1.
+  const auto it = row.find("core_release");
+  if (framework == "megatron_bridge" && it != row.end() && std::get<int64_t>(it->second) < 10)
+    row.erase(it);
+}
 
 FactRowValues config_row(const RunConfig& config) {
   FactRowValues out;

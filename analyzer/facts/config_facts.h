@@ -17,6 +17,8 @@ using FactRowValue = std::variant<int64_t, double, std::string>;
 using FactRowValues = std::map<std::string, FactRowValue, std::less<>>;  // absent: NULL
 
 FactRowValues config_row(const RunConfig& config);
+// core_release, te_release, torch_release: the stated releases as numbers.
+void put_releases(FactRowValues& row, const RunConfig& config);
 FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study);
 FactRowValues platform_row(const Platform* recorded);  // of the layout, what the GPU alone tells
 

@@ -121,10 +121,28 @@ FactRowValues recorded_config(const RunAnalysis& run) {
   return out;
 }
 
+namespace {
+
+// Of which software a release is depends on the framework: as stated, else as names tell it.
+void put_stated(const Database& db, const RunConfig& stated, FactRowValues& row) {
+  RunConfig with_framework = stated;
+  auto run =
+      db.prepare("SELECT framework FROM fact_run WHERE framework_by IN ('program', 'operators')");
+  if (run && run->step() && !run->is_null(0))
+    add_missing(with_framework, "framework", std::string(run->text(0)), "recording");
+  for (const ConfigEntry& e : stated.entries) row[e.key] = std::get<std::string>(e.value);
+  put_releases(row, with_framework);
+}
+
+}  // namespace
+
 Result<void> write_config(const Database& db, const FactInput& in) {
   if (in.options.config != nullptr && !(in.merge && in.merge->other_run))
     if (auto ok = insert_settings(db, *in.options.config, in.merge->not_in_use); !ok) return ok;
-  return insert_row(db, "fact_config", in.merge ? in.merge->row : recorded_config(in.run));
+  if (in.merge) return insert_row(db, "fact_config", in.merge->row);
+  FactRowValues row = recorded_config(in.run);
+  if (in.options.stated != nullptr) put_stated(db, *in.options.stated, row);
+  return insert_row(db, "fact_config", row);
 }
 
 }  // namespace ws

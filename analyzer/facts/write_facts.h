@@ -10,7 +10,9 @@ namespace ws {
 
 struct FactOptions {
   bool show_names = false;  // host names and paths as given instead of host0 and base names
-  const RunConfig* config = nullptr;       // of the run; null: none was given
+  const RunConfig* config = nullptr;  // of the run; null: none was given
+  // Framework and releases that the user states without a configuration; null: none.
+  const RunConfig* stated = nullptr;
   std::vector<std::string> asked_changes;  // ids of --what-if
 };
 

@@ -138,7 +138,12 @@ std::optional<std::string> withheld_rate(const Database& db) {
 // What of the configuration was not understood, and where it is not what was recorded.
 Notes config_notes(const Database& db, const FactInput& in) {
   Notes out;
-  if (in.options.config == nullptr) return out;
+  if (in.options.config == nullptr) {
+    if (in.options.stated != nullptr)
+      for (const std::string& text : in.options.stated->notes)
+        out.add(NoteCode::config_unclear, in.options.stated->source, 1, text);
+    return out;
+  }
   const RunConfig& config = *in.options.config;
   for (const Contradiction& c : in.merge->contradictions)
     if (!c.told_by_rule) out.add(NoteCode::config_contradicted, config.source, 1, c.sentence());

@@ -189,7 +189,7 @@ bool reads_configuration_only(const Rule& rule) {
 }
 
 Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rules,
-                                         const std::string& version) {
+                                         const std::string& framework) {
   RuleSet asked;
   for (const Rule& r : rules.rules)
     if (reads_configuration_only(r)) asked.rules.push_back(r);
@@ -205,7 +205,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   std::vector<Finding> out;
   for (Finding& f : order_findings(std::move(all), asked, {}))
     if (f.status == FindingStatus::fires) out.push_back(std::move(f));
-  spell_for_version(out, rules.flag_table, version, keys);
+  spell_for_version(out, rules.flag_table, core_version(facts), keys, framework);
   say_floors(out, rules.flag_table, floors);
   // What stops the job comes before what makes it slow.
   const auto severity = [](const Finding& f) {
@@ -295,7 +295,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.dry_run = dry_run(config, study.layout);
   const auto facts = config_facts(config, study);
   if (!facts) return facts.error();
-  auto findings = findings_of(*facts, rules, text(config, "framework_version").value_or(""));
+  auto findings = findings_of(*facts, rules, out.framework);
   if (!findings) return findings.error();
   out.findings = std::move(*findings);
   put_notes(config, study, out);

@@ -265,6 +265,11 @@ void refer_to_others(std::vector<ReportFinding>& findings) {
   }
 }
 
+bool all_hold(const Finding& f) {
+  return std::all_of(f.clauses.begin(), f.clauses.end(),
+                     [](const ClauseValue& c) { return c.holds.value_or(false); });
+}
+
 // What stands in the brackets, to name each reason once.
 std::string reason_of(const std::string& words) { return words.substr(words.rfind(" (")); }
 
@@ -298,6 +303,8 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
   refer_to_others(report.findings);
   for (const Finding& f : findings) {
     if (f.status != FindingStatus::no) continue;
+    if (!f.later_release.empty() && all_hold(f))
+      report.later_releases.push_back({f.rule, f.title, f.later_release});
     auto words = not_offered_words(f, report);
     if (!words) continue;
     const bool known =

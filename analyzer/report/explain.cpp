@@ -63,6 +63,8 @@ void explain(const Finding& f, const Supply& supply, std::ostream& out) {
   }
   for (const EvidenceValue& e : f.evidence)
     out << hanging("  value: ", escape_text(fmt::format("{} = {}", e.expression, e.value)));
+  if (!f.later_release.empty())
+    out << hanging("  needs: ", escape_text(f.later_release + ", after the stated release"));
   if (!f.held_back_by.empty())
     out << hanging("  after: ", escape_text(f.held_back_by + " (to be mended first)"));
   if (!f.why.empty()) out << hanging("  why: ", escape_text(f.why));
@@ -77,6 +79,7 @@ std::string reason_of(const Finding& f, const Supply& supply) {
                                      : "missing: " + facts_words({c.missing_facts.front()}, supply);
     if (c.holds && !*c.holds && f.status == FindingStatus::no) return "not: " + c.clause;
   }
+  if (!f.later_release.empty()) return "not in the stated release: " + f.later_release;
   return "";
 }
 

@@ -331,6 +331,9 @@ Json notes_json(const Report& report) {
 void render_json(const Report& report, const RenderOptions&, std::ostream& out) {
   Json findings = Json::array();
   for (const ReportFinding& f : report.findings) findings.push_back(finding_json(f));
+  Json later = Json::array();
+  for (const Report::LaterRelease& l : report.later_releases)
+    later.push_back({{"rule", l.rule}, {"title", l.title}, {"needs", l.needs}});
   const Json json = {{"schema", kReportSchema},
                      {"tool", {{"version", report.run.tool_version}}},
                      {"run", run_json(report.run)},
@@ -347,6 +350,7 @@ void render_json(const Report& report, const RenderOptions&, std::ostream& out) 
                      {"what_if", what_if_json(report)},
                      {"replay", replay_json(report)},
                      {"findings", findings},
+                     {"later_releases", later},
                      {"notes", notes_json(report)}};
   out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
 }

@@ -128,9 +128,16 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
       print_action(++count, f, options.all, out);
     }
   }
-  if (count == 0) out << "No rule of the catalogue applies to what was recorded.\n";
+  if (count == 0)
+    out << (report.later_releases.empty()
+                ? "No rule of the catalogue applies to what was recorded.\n"
+                : "Nothing that the stated release has applies to what was recorded.\n");
   if (left > 0) out << fmt::format("\nand {} more (--all)\n", left);
   print_unknown(report, options.all, out);
+  if (!report.later_releases.empty())
+    out << "\nNot offered, since the stated release does not have it:\n\n";
+  for (const Report::LaterRelease& later : report.later_releases)
+    out << "- " << escape_markdown(fmt::format("{} ({})", later.title, later.needs)) << "\n";
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     if (i == 0) out << "\nNot offered, since next to nothing of the step is lost to it:\n\n";
     out << "- " << escape_markdown(report.not_offered[i]) << "\n";

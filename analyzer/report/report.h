@@ -259,8 +259,12 @@ struct Report {
   std::vector<ReportPathPart> path;     // critical path, by rank and leaf
   std::vector<ReportFinding> findings;  // those that fire, then the unknown ones, each in order
   std::vector<std::string>
-      not_offered;                // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
-  std::vector<ReportNote> notes;  // worst first
+      not_offered;  // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
+  struct LaterRelease {
+    std::string rule, title, needs;  // needs: "--new-flag came with core 0.18"
+  };
+  std::vector<LaterRelease> later_releases;  // would be offered, but the stated release lacks it
+  std::vector<ReportNote> notes;             // worst first
   double opaque_share = 0;  // of the step: in CUDA graphs recorded as a whole, among other kernels
   bool whole_window = false;  // no steps were found: one window, not a step
 };

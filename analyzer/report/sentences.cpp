@@ -222,6 +222,19 @@ bool is_of_layout(const std::string& column) {
   return std::find(std::begin(kLayout), std::end(kLayout), column) != std::end(kLayout);
 }
 
+// No record shows these: without a configuration the command line stated them.
+bool is_stated(std::string_view column) {
+  return column == "framework" || column == "framework_version" || column == "te_version" ||
+         column == "torch_version";
+}
+
+std::string stated_line(const Report& report) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : report.run.config)
+    if (!report.run.config_given && is_stated(name)) words.push_back(config_words(name, value));
+  return words.empty() ? "" : fmt::format("as stated: {}", fmt::join(words, ", "));
+}
+
 // A short list as it is; of a long one the layout and what the findings rest on, unless all is
 // asked for.
 std::string config_line(const Report& report, bool all) {
@@ -232,6 +245,7 @@ std::string config_line(const Report& report, bool all) {
     const std::string words = config_words(name, value);
     const bool told = name.size() > 6 && name.substr(name.size() - 6) == "_asked";
     if (words.empty() || told) continue;  // what was asked in vain is told where it is denied
+    if (!report.run.config_given && is_stated(name)) continue;
     known.push_back(words);
     if (is_of_layout(name) || gates_a_finding(name, report)) {
       shown.push_back(words);
@@ -269,6 +283,7 @@ std::vector<std::string> assumption_lines(const Report& report, bool all) {
                        ? "configuration as given, and as recorded where that is known: "
                        : "configuration as the recording shows it: ") +
                   line);
+  if (line = stated_line(report); !line.empty()) out.push_back(line);
   if (report.ranks.empty()) return out;
   const auto range = [&](int64_t ReportRank::*member) {
     int64_t lo = report.ranks.front().*member, hi = lo;

@@ -174,9 +174,16 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
       print_action(++count, f, options.all, paint, out);
     }
   }
-  if (count == 0) out << "  No rule of the catalogue applies to what was recorded.\n";
+  if (count == 0)
+    out << (report.later_releases.empty()
+                ? "  No rule of the catalogue applies to what was recorded.\n"
+                : "  Nothing that the stated release has applies to what was recorded.\n");
   if (left > 0) out << fmt::format("  and {} more (--all)\n", left);
   print_unknown(report, options.all, out);
+  if (!report.later_releases.empty())
+    out << "  not offered, since the stated release does not have it:\n";
+  for (const Report::LaterRelease& later : report.later_releases)
+    out << hanging("     ", escape_text(fmt::format("{} ({})", later.title, later.needs)));
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     if (i == 0) out << "  not offered, since next to nothing of the step is lost to it:\n";
     out << hanging("     ", escape_text(report.not_offered[i]));

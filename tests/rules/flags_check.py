@@ -25,7 +25,7 @@ def flags_of(text):
 known = load("tests", "rules", "verified_flags.json")
 versions = {row["flag"]: row for row in load("rules", "frameworks.json")["flags"]}
 allowed = set(known["verified"]) | set(known["others"]["megatron_lm"]) | set(known["others"]["launchers"]) | set(known["others"]["tools"])
-older = {row["before"] for row in versions.values() if row["before"]}
+older = {flag for row in versions.values() for flag in flags_of(row["before"])}
 paths = sorted(glob.glob(os.path.join(root, "rules", "*", "*.json")))
 rules = [load(os.path.relpath(path, root)) for path in paths if not path.endswith(".cases.json")]
 emitted = 0

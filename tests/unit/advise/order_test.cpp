@@ -302,31 +302,3 @@ TEST_CASE("unless: what would say it with numbers is not asked for once it is sa
   const auto g = ordered({open, {"b_full", "fit", {}, 50, 0.1, FindingStatus::unknown}}, kLaunch);
   CHECK(g[0].status == FindingStatus::unknown);
 }
-
-TEST_CASE("what the stated release has comes before what came later") {
-  const Entry later{"a_later", "scale", {"launch_bound"}, 10};
-  const Entry has{"b_has", "retune", {"launch_bound"}};
-  VerdictFacts verdict = kLaunch;
-  CHECK(ids(ordered({later, has}, verdict)) == "a_later b_has ");
-  verdict.not_in_release = {"a_later"};
-  CHECK(ids(ordered({later, has}, verdict)) == "b_has a_later ");
-}
-
-TEST_CASE("what the stated release has in no spelling is of a later one") {
-  const auto later = [](const std::vector<Action>& actions, const std::string& version) {
-    FlagTable table;
-    table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
-                   {"--only-new", "0.18", "", "", "", ""}};
-    std::vector<Finding> findings(1);
-    findings[0].actions = actions;
-    return !of_later_releases(findings, table, version, "megatron_lm").empty();
-  };
-  const Action lead{"megatron_lm", "--only-new 1", "", ""};
-  CHECK(later({lead}, "0.17"));
-  CHECK_FALSE(later({lead}, "0.18"));
-  CHECK_FALSE(later({lead}, ""));
-  CHECK_FALSE(later({{"megatron_lm", "--new-flag", "", ""}}, "0.15"));
-  CHECK_FALSE(later({{"megatron_lm", "--a --only-new", "", ""}}, "0.17"));
-  CHECK_FALSE(later({{"any", "placement", "", ""}, lead}, "0.17"));
-  CHECK(later({{"pytorch", "compile", "", ""}, lead}, "0.17"));
-}

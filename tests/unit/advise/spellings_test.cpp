@@ -10,45 +10,6 @@
 namespace ws {
 namespace {
 
-Action spelled(const std::string& set, const std::string& note, const std::string& version) {
-  FlagTable table;
-  table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
-                 {"--only-new", "0.18", "", "", "", ""}};
-  std::vector<Finding> findings(1);
-  findings[0].actions = {{"megatron_lm", set, "", note}};
-  spell_for_version(findings, table, version, {});
-  return findings[0].actions[0];
-}
-
-}  // namespace
-
-TEST_CASE("spellings: the release decides, without one both are told") {
-  CHECK(spelled("--new-flag x", "", "0.15").set == "--old-flag x");
-  CHECK(spelled("--new-flag x", "", "0.16").set == "--new-flag x");
-  CHECK(spelled("--new-flag x", "", "0.16").note.empty());
-  CHECK(spelled("--new-flag x", "", "").note == "--new-flag from core 0.16 on, before --old-flag");
-  CHECK(spelled("--new-flag x", "once --old-flag", "").note == "once --old-flag");
-  CHECK(spelled("--only-new", "careful", "0.17").note ==
-        "careful; not in 0.17: --only-new came with core 0.18");
-  CHECK(spelled("--only-new", "", "").note == "--only-new from core 0.18 on");
-  CHECK(spelled("--new-flag-too", "", "0.1").set == "--new-flag-too");
-  CHECK(spelled("--new-flag", "", "main").set == "--new-flag");
-}
-
-TEST_CASE("spellings: flags behind the setting are spelled as well") {
-  FlagTable table;
-  table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
-                 {"--only-new", "0.18", "", "", "", ""}};
-  std::vector<Finding> findings(1);
-  findings[0].actions = {{"megatron_lm", "--a", "then --new-flag", ""},
-                         {"megatron_lm", "--a", "then --only-new", ""}};
-  spell_for_version(findings, table, "0.15", {});
-  CHECK(findings[0].actions[0].to == "then --old-flag");
-  CHECK(findings[0].actions[1].note == "not in 0.15: --only-new came with core 0.18");
-}
-
-namespace {
-
 std::vector<Action> left_of(const std::vector<Action>& actions, const Settings& in_use,
                             const std::string& kind = "") {
   std::vector<Finding> findings(1);
@@ -206,8 +167,9 @@ Action said(Action action, const std::string& facts_json, const std::string& ver
   REQUIRE(table);
   const FactDb facts = test::facts_of(facts_json);
   std::vector<Finding> findings(1);
+  const std::string a_framework = action.framework;
   findings[0].actions = {std::move(action)};
-  spell_for_version(findings, *table, version, own_keys(facts, *table));
+  spell_for_version(findings, *table, version, own_keys(facts, *table), a_framework);
   say_floors(findings, *table, floor_texts(facts, *table));
   return findings[0].actions[0];
 }

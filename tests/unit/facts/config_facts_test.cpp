@@ -39,13 +39,14 @@ TEST_CASE("config facts: releases as numbers that compare") {
   };
   CHECK(release("framework_version: '0.16'", "core_release") == "16");
   CHECK(release("framework_version: core_r0.12.0", "core_release") == "12");
-  CHECK(release("framework_version: main", "core_release") == "NULL");
+  CHECK(release("framework_version: main", "core_release") == "19");
   CHECK(release("te_version: 2.10.0.dev0", "te_release") == "210");
   CHECK(release("torch_version: '2.9'", "torch_release") == "209");
   // PyTorch is no release of Megatron Core, and Bridge counts from 0.1.
   const std::string torch = "framework: pytorch\nframework_version: '2.8'";
   CHECK(release(torch, "core_release") == "NULL");
   CHECK(release(torch, "torch_release") == "208");
+  CHECK(release("framework: pytorch\nframework_version: main", "torch_release") == "NULL");
   CHECK(release("framework: megatron_bridge\nframework_version: '0.4'", "core_release") == "NULL");
 }
 

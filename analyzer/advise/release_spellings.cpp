@@ -1,0 +1,209 @@
+// Actions in the words of one release. Tested by: tests/unit/advise/release_spellings_test.cpp
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advise/spellings.h"
+
+namespace ws {
+
+bool is_older(const std::string& version, const std::string& than) {
+  int a_major = 0, a_minor = 0, b_major = 0, b_minor = 0;
+  if (std::sscanf(version.c_str(), "%d.%d", &a_major, &a_minor) != 2) return false;
+  if (std::sscanf(than.c_str(), "%d.%d", &b_major, &b_minor) != 2) return false;
+  return std::pair(a_major, a_minor) < std::pair(b_major, b_minor);
+}
+
+namespace {
+
+std::string flag_of(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+std::string first_word(const std::string& words) { return words.substr(0, words.find(' ')); }
+
+std::string came_with(const FlagSpelling& row) {
+  return fmt::format("{} came with core {}", row.flag, row.since);
+}
+
+// "--a 8 --b" without "--a" and its value.
+void cut_flag(std::string& set, const std::string& flag) {
+  const size_t at = word_at(set, flag);
+  const size_t next = set.find(" --", at);
+  set.erase(at, next == std::string::npos ? next : next + 1 - at);
+  while (!set.empty() && set.back() == ' ') set.pop_back();
+}
+
+// The phrase of a flag and its value, where the value is what the action sets it to.
+size_t split_phrase(const Action& a, const std::string& phrase) {
+  const size_t blank = phrase.rfind(' ');
+  if (blank == std::string::npos) return blank;
+  const std::string head = phrase.substr(0, blank), value = phrase.substr(blank + 1);
+  const bool ends = a.set.size() >= head.size() &&
+                    a.set.compare(a.set.size() - head.size(), head.size(), head) == 0;
+  return ends && word_at(a.to, value) == 0 ? a.set.size() - head.size() : std::string::npos;
+}
+
+// One action, row by row of the table. What the release does not have in any spelling makes the
+// action fall: `fallen` says which setting came when.
+class Speller {
+ public:
+  Speller(Action& action, const std::string& version) : a_(action), version_(version) {}
+
+  void take(const FlagSpelling& row, const std::string& own) {
+    const std::string all = a_.set + " " + a_.to + " " + a_.note;
+    if (!row.beside.empty() && word_at(all, row.beside) == std::string::npos) return;
+    if (std::count(done_.begin(), done_.end(), first_word(row.flag)) > 0) return;
+    if (const size_t at = split_phrase(a_, row.flag); at != std::string::npos) {
+      if (!has_to_change(row, own)) return;
+      if (row.before.empty()) return fall(row);
+      a_.set.replace(at, std::string::npos, row.before);
+      a_.to.erase(0, row.flag.size() - row.flag.rfind(' ') - 1);
+      a_.to.erase(0, a_.to.find_first_not_of(" ,;"));
+      return;
+    }
+    for (std::string* text : {&a_.set, &a_.to, &a_.note}) {
+      const size_t at = word_at(*text, row.flag);
+      if (at == std::string::npos) continue;
+      if (text == &a_.note && version_.empty() && own.empty()) return tell_in_note(row, at);
+      if (!has_to_change(row, own)) return;
+      const std::string& instead = own.empty() ? row.before : own;
+      if (!instead.empty()) {
+        text->replace(at, row.flag.size(), instead);
+      } else if (text != &a_.set) {
+        tell(fmt::format("not in {}: {}", version_, came_with(row)));
+        done_.push_back(first_word(row.flag));
+      } else {
+        fall(row);
+      }
+      return;
+    }
+  }
+
+  // What no later row is to read as an action's own words comes last. "": the action stands.
+  std::string finish() {
+    for (const std::string& note : told_) add_note(a_, note);
+    return std::move(fallen_);
+  }
+
+ private:
+  // Without a release the note says since when, and what stood there before.
+  bool has_to_change(const FlagSpelling& row, const std::string& own) {
+    if (!own.empty()) return true;
+    if (!version_.empty() && is_older(version_, row.since)) return true;
+    done_.push_back(first_word(row.flag));
+    const std::string& told = row.before.empty() ? row.since : row.before;
+    if (version_.empty() && a_.note.find(told) == std::string::npos)
+      tell(fmt::format("{} from core {} on{}{}", row.flag, row.since,
+                       row.before.empty() ? row.older.empty() ? "" : ", " : ", before ",
+                       row.before.empty() ? row.older : row.before));
+    return false;
+  }
+
+  // A remark names many flags: told are those that older releases have under another name.
+  void tell_in_note(const FlagSpelling& row, size_t at) {
+    done_.push_back(first_word(row.flag));
+    if (row.before.empty() || a_.note.find(row.before) != std::string::npos) return;
+    a_.note.insert(at + row.flag.size(),
+                   fmt::format(" (from core {} on, before {})", row.since, row.before));
+    done_.push_back(first_word(row.before));
+  }
+
+  void tell(std::string note) { told_.push_back(std::move(note)); }
+
+  void fall(const FlagSpelling& row) {
+    done_.push_back(first_word(row.flag));
+    if (row.rest_stands) {
+      cut_flag(a_.set, row.flag);
+      if (!a_.set.empty()) return tell(came_with(row));
+    }
+    if (fallen_.empty()) fallen_ = came_with(row);
+  }
+
+  Action& a_;
+  const std::string& version_;
+  std::vector<std::string> done_;  // flags that no later row says anything of
+  std::vector<std::string> told_;  // for the note
+  std::string fallen_;
+};
+
+std::string spell_action(Action& a, const FlagTable& table, const std::string& version,
+                         const OwnKeys& keys) {
+  Speller speller(a, version);
+  for (const FlagSpelling& row : table.flags) {
+    std::string own;
+    for (const auto& [flag, key] : keys)
+      if (flag == row.flag) own = key;
+    if (a.framework == "megatron_lm") {
+      speller.take(row, own.empty() ? own : flag_of(own));
+    } else if (a.framework == "megatron_bridge" && !row.key.empty()) {
+      FlagSpelling of_bridge = row;
+      of_bridge.flag = row.key;
+      of_bridge.before = row.key_before;
+      speller.take(of_bridge, own);
+    }
+  }
+  return speller.finish();
+}
+
+bool leads(const Action& a, const std::string& framework) {
+  return a.framework == "any" || a.framework == framework;
+}
+
+}  // namespace
+
+void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
+                       const std::string& version, const OwnKeys& keys,
+                       const std::string& framework) {
+  for (Finding& f : findings) {
+    std::vector<Action> left;
+    std::vector<std::pair<Action, std::string>> fallen;
+    std::string lead;  // why the first action of the framework falls; "" where it stands
+    bool led = false;
+    for (Action a : f.actions) {
+      const std::string why = spell_action(a, table, version, keys);
+      if (!led && leads(a, framework)) led = true, lead = why;
+      if (why.empty())
+        left.push_back(std::move(a));
+      else
+        fallen.emplace_back(std::move(a), why);
+    }
+    if (fallen.empty()) {
+      f.actions = std::move(left);
+      continue;
+    }
+    if (left.empty() && lead.empty()) lead = fallen[0].second;
+    if (!lead.empty() && f.kind.empty()) {
+      f.later_release = lead;
+      if (f.status == FindingStatus::fires) f.status = FindingStatus::no;
+    }
+    const bool something = std::any_of(left.begin(), left.end(), [&](const Action& a) {
+      return framework.empty() || leads(a, framework);
+    });
+    for (auto& [action, why] : fallen) {
+      if (something) break;
+      add_note(action, fmt::format("not in {}: {}", version, why));
+      left.push_back(std::move(action));
+    }
+    f.actions = std::move(left);
+  }
+}
+
+OwnKeys own_keys(const FactDb& facts, const FlagTable& table) {
+  OwnKeys out;
+  for (const FlagSpelling& s : table.flags) {
+    if (s.column.empty()) continue;
+    const std::string own = config_value(facts, s.column);
+    if (own == s.key || own == s.key_before) out.emplace_back(s.flag, own);
+  }
+  return out;
+}
+
+std::string core_version(const FactDb& facts) {
+  auto row = facts.db().prepare(
+      "SELECT framework_version FROM fact_config WHERE core_release IS NOT NULL");
+  return row && row->step() ? std::string(row->text(0)) : std::string();
+}
+
+}  // namespace ws

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""What the user states of the installed software, as a black box: stated_check.py WALLSIGHT CHECKOUT"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+TRACES = os.path.join(ROOT, "samples", "kineto")
+SCRIPT = os.path.join(ROOT, "samples", "config", "mixtral_megatron_lm.sh")
+
+
+def run(*args):
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=120)
+
+
+def analyze(sample, *args):
+    done = run("analyze", os.path.join(TRACES, sample), "--no-what-if", "--report", "json", *args)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def settings(report):
+    return " ".join(a["set"] + " " + a["note"] for f in report["findings"] if f["status"] == "fires" for a in f["actions"] if a["framework"] == "megatron_lm")
+
+
+class Stated(unittest.TestCase):
+    def test_only_the_spelling_of_the_release_is_shown(self):
+        graphs = {release: settings(analyze("launch_bound", "--framework", "megatron-lm", "--framework-version", release)) for release in ("0.12", "core_r0.15.0", "v0.18", "main")}
+        self.assertIn("--external-cuda-graph", graphs["0.12"])
+        self.assertNotIn("--cuda-graph-impl", graphs["0.12"])
+        self.assertIn("--cuda-graph-impl transformer_engine --cuda-graph-scope", graphs["core_r0.15.0"])
+        for release in ("v0.18", "main"):
+            self.assertIn("--cuda-graph-modules", graphs[release])
+            self.assertNotIn("--cuda-graph-scope", graphs[release])
+            self.assertNotIn("from core", graphs[release])
+
+    def test_what_came_later_is_not_offered_and_says_when_it_came(self):
+        old, new = (analyze("exposed_all_to_all", "--framework", "megatron-lm", "--framework-version", release) for release in ("0.12", "0.16"))
+        self.assertIn("--moe-enable-deepep", settings(old))
+        for flag in ("hybridep", "--moe-flex-dispatcher-backend", "--overlap-moe-expert-parallel-comm"):
+            self.assertNotIn(flag, settings(old))
+        self.assertEqual([(l["rule"], l["needs"]) for l in old["later_releases"]],
+                         [("communication/ep_overlap_small_group", "--overlap-moe-expert-parallel-comm came with core 0.14")])
+        self.assertEqual(new["later_releases"], [])
+        self.assertIn("--moe-flex-dispatcher-backend", settings(new))
+        for form, words in (("text", "not offered, since the stated release does not have it"), ("md", "Not offered, since the stated release does not have it")):
+            done = run("analyze", os.path.join(TRACES, "exposed_all_to_all"), "--no-what-if", "--report", form, "--framework", "megatron-lm", "--framework-version", "0.12")
+            self.assertIn(words, done.stdout)
+            self.assertIn("came with core 0.14", done.stdout)
+            self.assertIn("as stated: version 0.12, framework Megatron-LM", done.stdout.replace("\\", ""))
+
+    def test_the_option_is_as_if_the_file_said_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.json")
+            reports = []
+            for content, args in (({"framework_version": "0.12", "te_version": "2.2", "torch_version": "2.5"}, []),
+                                  ({}, ["--framework-version", "core_r0.12", "--te-version", "v2.2", "--torch-version", "2.5+cu124"])):
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(dict(content, framework="megatron_lm", ep=4), f)
+                reports.append([analyze("exposed_all_to_all", "--config", path, *args)["findings"], run("plan", path, "--gpus", "4", *args).stdout])
+            self.assertEqual(*reports)
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"framework": "megatron_lm", "framework_version": "0.16", "ep": 4}, f)
+            report = analyze("exposed_all_to_all", "--config", path, "--framework-version", "0.12")
+            self.assertTrue(any("0.12 of the command line is used, not 0.16 (run.json: line 1)" in n["text"] for n in report["notes"]))
+
+    def test_settings_of_a_script_that_the_release_lacks_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.sh")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep\n")
+            def rules(*args):
+                return [f["rule"] for f in json.loads(run("plan", path, "--report", "json", *args).stdout)["findings"]]
+            self.assertNotIn("configuration/setting_not_in_release", rules())
+            self.assertNotIn("configuration/setting_not_in_release", rules("--framework-version", "0.16"))
+            self.assertIn("configuration/setting_not_in_release", rules("--framework-version", "0.15"))
+
+    def test_what_is_no_release_is_refused(self):
+        trace = os.path.join(TRACES, "launch_bound")
+        for verb in (["plan", SCRIPT], ["analyze", trace], ["merge", trace]):
+            for option, value, words in (("--framework-version", "banana", "a release of Megatron Core"), ("--te-version", "banana", "a release of Transformer Engine"),
+                                         ("--torch-version", "main", "a release of PyTorch"), ("--framework-version", "25.04", "pip show megatron-core"),
+                                         ("--framework", "banana", "one of megatron-lm"), ("--torch-version", "", "empty")):
+                done = run(*verb, option, value)
+                self.assertEqual((done.returncode, done.stdout), (3, ""), (verb, option, value))
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+        done = run("analyze", trace, "--partial", "-o", "x.wspart", "--te-version", "2.8")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--te-version", done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.yaml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("tp: 1\ntorch_version: banana\n")
+            for args in (["plan", path], ["analyze", trace, "--config", path]):
+                done = run(*args)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("run.yaml: line 2: torch_version: expected a release of PyTorch such as 2.8, found 'banana'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
