@@ -134,6 +134,7 @@ CREATE TABLE fact_config (
   cross_entropy_loss_fusion INTEGER, -- 0 or 1
   cross_entropy_fusion_impl TEXT,   -- one of: native te
   fake_process_group INTEGER,       -- 0 or 1
+  layernorm_fwd_sm_margin INTEGER, layernorm_bwd_sm_margin INTEGER, -- SMs that norm kernels of Transformer Engine leave free, by the environment
   nccl_graph_register INTEGER, nvlink_domain_size INTEGER, hybrid_ep_ranks_per_domain INTEGER,
   ddp_bucket_cap_mb REAL,
   ddp_gradient_as_bucket_view INTEGER, ddp_find_unused_parameters INTEGER, -- 0 or 1
@@ -194,6 +195,9 @@ CREATE TABLE fact_layout (
   recompute_rejected TEXT,          -- module names that no release accepts
   recompute_corrected TEXT,         -- the list as it is accepted
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
+  recompute_advised TEXT,           -- the configured list by accepted names, without core_attn, and cheap modules in place of moe; NULL: as it is, or none is left
+  fp8_recipe_suggested TEXT,        -- of this GPU and model; one of: tensorwise blockwise mxfp8; NULL: the GPU is not known
+  mixed_precision_suggested TEXT,   -- the same as Megatron Bridge names it
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
   memory_share REAL,                -- of the capacity of the recorded GPU, else of the platform
   memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty

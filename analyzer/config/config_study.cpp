@@ -25,6 +25,8 @@ void limit(ConfigStudy& out, const char* what, const std::vector<std::string>& k
 std::vector<std::string> missing_from_outside(const RunConfig& config) {
   static constexpr std::string_view kNoBytes[] = {"cuda_device_max_connections",
                                                   "gpus_per_node",
+                                                  "layernorm_bwd_sm_margin",
+                                                  "layernorm_fwd_sm_margin",
                                                   "manual_gc_interval",
                                                   "model",
                                                   "nodes",

@@ -211,4 +211,27 @@ std::vector<std::string> cheap_recompute(const RunConfig& config) {
   return out;
 }
 
+std::vector<std::string> advised_recompute(const RunConfig& config) {
+  if (text(config, "recompute_granularity") == "full") return {};
+  const RecomputeNames names = check_recompute_names(config);
+  std::vector<std::string> out = names.corrected;
+  const auto take_out = [&](const char* name) {
+    const auto at = std::find(out.begin(), out.end(), name);
+    if (at == out.end()) return false;
+    out.erase(at);
+    return true;
+  };
+  const bool attention = take_out("core_attn"), experts = take_out("moe");
+  if (names.rejected.empty() && !attention && !experts) return {};
+  if (!experts) return out;
+  const auto away = list(config, "offload_modules").value_or(std::vector<std::string>{});
+  const bool inside = std::any_of(away.begin(), away.end(), [](const std::string& module) {
+    return module == "moe_act" || module == "expert_fc1" || module == "fused_group_mlp";
+  });
+  for (const std::string& name : cheap_recompute(config))
+    if (std::count(out.begin(), out.end(), name) == 0 && !(inside && name == "moe_act"))
+      out.push_back(name);
+  return out;
+}
+
 }  // namespace ws

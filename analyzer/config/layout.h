@@ -63,4 +63,8 @@ RecomputeNames check_recompute_names(const RunConfig& config);
 // Modules whose recompute frees much for little and that this model accepts.
 std::vector<std::string> cheap_recompute(const RunConfig& config);
 
+// The configured list as all advice on it together would have it: by accepted names, without
+// core_attn, and cheap modules in place of moe. Empty where it stays as it is, or none is left.
+std::vector<std::string> advised_recompute(const RunConfig& config);
+
 }  // namespace ws

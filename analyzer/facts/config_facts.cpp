@@ -139,6 +139,20 @@ void put_platform(Row& row, const Platform* p) {
     row.put("compute_major", std::atoi(p->compute_capability.c_str()));
 }
 
+// One recipe of FP8 for everything that asks for one: blocks of 1x32 in hardware on Blackwell,
+// blocks of 128 for models like DeepSeek-V3 on Hopper, else one scale per tensor.
+// sources: Megatron-LM megatron/core/transformer/moe/README.md; Megatron-Bridge
+// src/megatron/bridge/training/mixed_precision.py
+void put_fp8_recipe(Row& row, const Platform* p, bool like_deepseek) {
+  if (p == nullptr) return;
+  const int major = std::atoi(p->compute_capability.c_str());
+  const bool blocks = major == 9 && like_deepseek;
+  row.put_text("fp8_recipe_suggested", major >= 10 ? "mxfp8" : blocks ? "blockwise" : "tensorwise");
+  row.put_text("mixed_precision_suggested", major >= 10 ? "bf16_with_mxfp8_mixed"
+                                            : blocks    ? "bf16_with_fp8_subchannel_scaling_mixed"
+                                                        : "bf16_with_fp8_current_scaling_mixed");
+}
+
 void put_platform_and_memory(Row& row, const ConfigStudy& study) {
   put_platform(row, study.platform);
   if (!study.memory) return;
@@ -234,6 +248,7 @@ FactRowValues config_row(const RunConfig& config) {
 FactRowValues platform_row(const Platform* recorded) {
   Row row;
   put_platform(row, recorded);
+  put_fp8_recipe(row, recorded, false);
   return row.values;
 }
 
@@ -247,8 +262,11 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   put_sequence_and_heads(row, config, study.layout);
   put_stages(row, study);
   put_platform_and_memory(row, study);
+  put_fp8_recipe(row, study.platform,
+                 study.layout.experts && boolean(config, "multi_latent_attention") == true);
   row.put_text("recompute_rejected", padded(study.recompute.rejected));
   row.put_text("recompute_cheap", fmt::format("{}", fmt::join(cheap_recompute(config), " ")));
+  row.put_text("recompute_advised", fmt::format("{}", fmt::join(advised_recompute(config), " ")));
   row.put_text("recompute_corrected", fmt::format("{}", fmt::join(study.recompute.corrected, " ")));
   return row.values;
 }
