@@ -158,7 +158,9 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   drop_settings_in_use(findings, in_use);
   const std::string other = recorded ? tell_other_run(findings, rules) : "";
   spell_for_version(findings, rules.flag_table, version, keys, in_use.framework);
-  std::vector<Finding> ordered = order_findings(std::move(findings), rules, *verdict);
+  VerdictFacts known = *verdict;
+  known.framework = in_use.framework;
+  std::vector<Finding> ordered = order_findings(std::move(findings), rules, known);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
   if (!other.empty()) tell_first(other, ordered);

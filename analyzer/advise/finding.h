@@ -54,6 +54,11 @@ struct Finding {
   std::vector<std::string> gain_of;  // the time that it is a part of: "comm.dp", "idle.launch"
   std::string same_time_as;          // an earlier finding whose gain is of the same time; ""
   std::vector<Action> actions;
+  struct With {
+    std::string framework, set;  // "megatron_lm", "--use-distributed-optimizer"
+    std::string rule;            // the earlier finding that gives it this value
+  };
+  std::vector<With> with;  // what belongs to the advice and is told already
   std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "advise/told_once.h"
 #include "base/check.h"
 
 namespace ws {
@@ -207,6 +208,7 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   for (const auto& [key, i] : keys) sorted.push_back(std::move(findings[i]));
   std::vector<Finding> out;
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
+  tell_settings_once(out, verdict.framework);
   prune_conflicts(out);
   hold_back(out, rules);
   note_predecessors(out, rules);

@@ -236,7 +236,8 @@ void drop_given_flags(Action& a, const Settings& in_use) {
   a.set = set;
 }
 
-// False: the run has all of it.
+}  // namespace
+
 bool keep_what_is_new(Action& a, const Settings& in_use) {
   if (a.framework == "env") return !variable_in_use(a, in_use);
   if (a.framework == "megatron_bridge") drop_given_keys(a, in_use);
@@ -246,8 +247,6 @@ bool keep_what_is_new(Action& a, const Settings& in_use) {
   }
   return !a.set.empty();
 }
-
-}  // namespace
 
 void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use) {
   for (Finding& f : findings) {

@@ -61,6 +61,9 @@ Result<FlagTable> load_spellings(const std::string& path);
 // framework of the run does not fire.
 void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use);
 
+// False: all of the action is in use.
+bool keep_what_is_new(Action& action, const Settings& in_use);
+
 Settings settings_in_use(const FactDb& facts, const FlagTable& table);
 
 // Actions in the words of `version` ("0.16"). "": not known, then the note says from which release

@@ -171,8 +171,16 @@ std::vector<std::string> missing_facts(const Finding& f) {
 
 ReportFinding worded(const Finding& f, const ReportRun& run) {
   const Frameworks& frameworks = run.frameworks;
-  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}, {}};
+  ReportFinding out{f, {}, because_words(f), gain_words(f), {}, {}, {}, {}, {}, {}};
   out.finding.actions = actions_for(f.actions, frameworks);
+  auto& with = out.finding.with;
+  with.erase(std::remove_if(with.begin(), with.end(),
+                            [&](const Finding::With& w) {
+                              return w.framework != "env" && w.framework != "any" &&
+                                     std::count(frameworks.names.begin(), frameworks.names.end(),
+                                                w.framework) == 0;
+                            }),
+             with.end());
   out.actions = action_lines(out.finding.actions);
   if (out.actions.empty()) {
     for (const Action& a : f.actions)
@@ -246,6 +254,22 @@ std::string shared_gain_words(const ReportFinding& f, const ReportFinding& earli
                             number);
 }
 
+// "--a, --b of item 2", one line an item.
+std::vector<std::string> with_words(const Finding& f,
+                                    const std::map<std::string, size_t>& number_of) {
+  std::map<size_t, std::string> of_item;
+  for (const Finding::With& w : f.with) {
+    const auto it = number_of.find(w.rule);
+    if (it == number_of.end()) continue;
+    std::string& names = of_item[it->second];
+    if (names.find(w.set) == std::string::npos) names += (names.empty() ? "" : ", ") + w.set;
+  }
+  std::vector<std::string> out;
+  for (const auto& [number, names] : of_item)
+    out.push_back(fmt::format("{} of item {}", names, number));
+  return out;
+}
+
 // Numbers are those of the reports: of what fires, in order.
 void refer_to_others(std::vector<ReportFinding>& findings) {
   std::map<std::string, size_t> number_of;
@@ -257,6 +281,7 @@ void refer_to_others(std::vector<ReportFinding>& findings) {
     if (const auto it = number_of.find(f.finding.same_time_as);
         it != number_of.end() && !f.gain.empty())
       f.gain = shared_gain_words(f, findings[it->second - 1], it->second);
+    f.with = with_words(f.finding, number_of);
     if (!f.finding.ahead) continue;
     const auto behind = number_of.find(f.finding.ahead->of_rule);
     const std::string which = behind == number_of.end() ? "" : fmt::format("{} ", behind->second);

@@ -289,6 +289,8 @@ Json finding_json(const ReportFinding& r) {
   Json actions = Json::array();
   for (const Action& a : f.actions)
     actions.push_back({{"framework", a.framework}, {"set", a.set}, {"to", a.to}, {"note", a.note}});
+  Json with = Json::array();
+  for (const Finding::With& w : f.with) with.push_back({{"set", w.set}, {"rule", w.rule}});
   return {{"rule", f.rule},
           {"title", f.title},
           {"wall", f.wall.empty() ? Json(nullptr) : Json(f.wall)},
@@ -303,6 +305,7 @@ Json finding_json(const ReportFinding& r) {
           {"evidence", evidence},
           {"gain", gain},
           {"actions", actions},
+          {"with", with},
           {"only_for", words(r.only_for)},
           {"why", f.why},
           {"safety", f.safety},

@@ -95,6 +95,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, std::ostream&
     if (!line.note.empty()) out << " (" << escape_markdown(line.note) << ")";
     out << "\n";
   }
+  for (const std::string& other : f.with) print_item("with", other, out);
   print_item("because", f.because, out);
   print_item("why", all ? f.finding.why : first_sentences(f.finding.why), out);
   print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);

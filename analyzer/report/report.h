@@ -232,6 +232,7 @@ struct ReportFinding {
   };
   std::vector<Line> actions;
   std::vector<std::string> only_for;  // no action is for this run, these frameworks have some
+  std::vector<std::string> with{};    // "--moe-grouped-gemm of item 2": told there already
   std::string to_know{};              // what supplies the missing facts
 };
 

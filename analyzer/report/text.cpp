@@ -140,6 +140,7 @@ void print_action(size_t number, const ReportFinding& f, bool all, const Paint& 
     print_labelled(line.framework == previous ? "" : line.framework, action_text(line), out);
     previous = line.framework;
   }
+  for (const std::string& other : f.with) print_labelled("with", other, out);
   print_labelled("because", f.because, out);
   print_labelled("why", all ? f.finding.why : first_sentences(f.finding.why), out);
   print_some("published", f.finding.published, all ? SIZE_MAX : kShortPublished, out);

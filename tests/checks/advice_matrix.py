@@ -20,7 +20,7 @@ import tempfile
 import advice_draw
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
-COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 120, int(sys.argv[4]) if len(sys.argv) > 4 else 7
+COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 92, int(sys.argv[4]) if len(sys.argv) > 4 else 7
 TABLE = json.load(open(os.path.join(ROOT, "rules", "frameworks.json")))
 SINCE = {row["flag"]: row["since"] for row in TABLE["flags"]}
 PHASES = ["fit", "scale", "profile", "retune"]
@@ -66,9 +66,9 @@ def refused(words, note, beside, c):
     yield "registered buffers beside expandable segments", has("nccl-ub") and c.get("expandable_segments")
     yield "one connection under FSDP", words == "cuda-device-max-connections 1" and c.get("megatron_fsdp")
     yield "many connections beside TP or CP", has("^cuda-device-max-connections (8|32)") and split and not re.search("wants 1|needs it", note) and not c.get("megatron_fsdp")
-    yield "parameter gather without gradient overlap", has("overlap-param-gather") and c.get("overlap_grad_reduce") is False and not has("overlap-grad-reduce")
-    yield "parameter gather without distributed optimizer", has("overlap-param-gather") and c.get("use_distributed_optimizer") is False and not has("use-distributed-optimizer")
-    yield "BF16 moments without distributed optimizer", has("use-precision-aware-optimizer") and not c.get("use_distributed_optimizer") and "distributed" not in words + note
+    yield "parameter gather without gradient overlap", has("overlap-param-gather") and c.get("overlap_grad_reduce") is False and "overlap-grad-reduce" not in words + beside
+    yield "parameter gather without distributed optimizer", has("overlap-param-gather") and c.get("use_distributed_optimizer") is False and "use-distributed-optimizer" not in words + beside
+    yield "BF16 moments without distributed optimizer", has("use-precision-aware-optimizer") and not c.get("use_distributed_optimizer") and "distributed" not in words + note + beside
     yield "virtual stages without stages", has("num-virtual-stages|virtual-pipeline") and c.get("pp", 1) == 1
     yield "virtual stages in use", has("num-virtual-stages|virtual-pipeline") and c.get("vpp", 1) > 1
     yield "tensor parallel overlap without TP", has("tp-comm-overlap") and c.get("tp", 1) == 1
@@ -137,7 +137,11 @@ def two_values(findings):
         for a in actions:
             for setting, value in assignments(a):
                 for other, g, words in seen[setting]:
-                    if same_value(value, other) or alternatives(f, g):
+                    if alternatives(f, g):
+                        continue
+                    if same_value(value, other):
+                        if f is not g and value == other and not KINDS[f["rule"]]:
+                            yield "told twice: %s %s: %s, %s" % (setting, value, g["rule"], f["rule"])
                         continue
                     yield "two values: %s: %s in %s, %s in %s" % (setting, other, g["rule"], value, f["rule"])
                 seen[setting].append((value, f, a["note"]))
@@ -161,7 +165,7 @@ def faults_of(fired, c):
     c = {key: value for key, value in c.items() if key not in denied}  # told first, and not what ran
     findings = [(f, [a for a in f["actions"] if a["framework"] in (c["framework"], "env")]) for f in fired if f["phase"] != "data"]
     for f, actions in findings:
-        beside = "; ".join(as_flags(a) for a in actions)
+        beside = "; ".join([as_flags(a) for a in actions] + [plain(w["set"]) for w in f["with"]])
         for a in actions:
             words = as_flags(a)
             for name, wrong in refused(words, a["note"], beside, c):

@@ -1,0 +1,23 @@
+#pragma once
+// Each setting is told once in a report: where an earlier finding gives it the same value, a later
+// one refers to that.
+#include <string>
+#include <vector>
+
+#include "advise/finding.h"
+
+namespace ws {
+
+// Settings of an action with their values: "--a 8 --b" to "x", "cfg.m.a / b" to "1 / 2", a
+// variable, or the whole of what is no setting of one of these.
+struct Assignment {
+  std::string name, value;
+};
+std::vector<Assignment> assignments(const Action& action);
+
+// In the order in which findings are shown, those that fire. Alternatives keep theirs, and so does
+// what is said of the configuration itself. A finding that adds nothing for `framework` (of the
+// run, "" where it is not certain) to those before it does not fire.
+void tell_settings_once(std::vector<Finding>& findings, const std::string& framework);
+
+}  // namespace ws
