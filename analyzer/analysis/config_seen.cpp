@@ -164,6 +164,7 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
   if (2 * told_ns < gemm_ns) more.emplace("gemm_types_seldom_told", "1");
   if (user_buffers) more.emplace("user_buffers_seen", "1");
   if (labels.recompute_would_show) more.emplace("recompute_would_show", "1");
+  if (labels.recompute_ranges_would_show) more.emplace("recompute_ranges_would_show", "1");
   out.settings.insert(out.settings.end(), more.begin(), more.end());
   out.precisions.assign(precisions.begin(), precisions.end());
   return out;

@@ -78,6 +78,7 @@ Labels label_ops(const Trace& trace, const KernelClasses& classes) {
   set_kinds(trace, ranges, passes, out);
   const RecomputeFlags recompute = flag_recompute(trace, ranges, passes, out.ops);
   out.recompute_would_show = recompute.would_show;
+  out.recompute_ranges_would_show = recompute.ranges_would_show;
   if (recompute.inferred > 0) out.notes.add(NoteCode::recompute_inferred, {}, recompute.inferred);
   flag_offload(trace, out.ops);
   return out;

@@ -30,8 +30,12 @@ bool PassRanges::recompute_at(ThreadId thread, TimeNs t) const {
 bool PassRanges::repeated_at(ThreadId thread, TimeNs t) const {
   return threads_[row(thread)].repeated.contains(t);
 }
+bool PassRanges::backward_op_at(ThreadId thread, TimeNs t) const {
+  return threads_[row(thread)].backward.contains(t);
+}
+
 bool PassRanges::backward_at(ThreadId thread, TimeNs t) const {
-  return threads_[row(thread)].backward.contains(t) || phases_.contains(t);
+  return backward_op_at(thread, t) || phases_.contains(t);
 }
 bool PassRanges::gradients_at(ThreadId thread, TimeNs t) const {
   return threads_[row(thread)].gradients.contains(t);

@@ -18,6 +18,8 @@ class PassRanges {
   bool repeated_at(ThreadId thread, TimeNs t) const;
   // A backward op is open on the thread, or a backward phase of the user on any thread.
   bool backward_at(ThreadId thread, TimeNs t) const;
+  // A backward op is open on the thread: where ops have ranges, checkpoints have them too.
+  bool backward_op_at(ThreadId thread, TimeNs t) const;
   // A range of the user on the thread speaks of gradients ("all_reduce grad [w1]").
   bool gradients_at(ThreadId thread, TimeNs t) const;
 

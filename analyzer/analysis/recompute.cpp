@@ -12,7 +12,7 @@ RecomputeFlags flag_recompute(const Trace& trace, const PassRanges& ranges,
                               const std::vector<PassHint>& passes, OpLabels& labels) {
   const GpuOps& ops = trace.ops;
   RecomputeFlags out;
-  int64_t forward = 0, backward = 0, backward_outside = 0;
+  int64_t forward = 0, backward = 0, backward_outside = 0, without_op = 0;
   for (size_t i = 0; i < ops.size(); ++i) {
     if (ops.launch[i] == kNoRow || is_copy(labels.cls[i])) continue;
     const ThreadId thread = trace.calls.thread[ops.launch[i]];
@@ -20,8 +20,10 @@ RecomputeFlags flag_recompute(const Trace& trace, const PassRanges& ranges,
     const PassHint pass = ops.kind[i] == OpKind::kernel ? passes[row(ops.name[i])] : PassHint::none;
     const bool forward_only = pass == PassHint::forward;
     forward += forward_only ? 1 : 0;
-    if (pass == PassHint::backward)
+    if (pass == PassHint::backward) {
       (ranges.backward_at(thread, at) ? backward : backward_outside) += 1;
+      without_op += ranges.backward_op_at(thread, at) ? 0 : 1;
+    }
     const bool named = ranges.recompute_at(thread, at);
     if (!named && !ranges.repeated_at(thread, at) &&
         !(forward_only && ranges.backward_at(thread, at)))
@@ -30,6 +32,7 @@ RecomputeFlags flag_recompute(const Trace& trace, const PassRanges& ranges,
     out.inferred += named ? 0 : 1;
   }
   out.would_show = forward > 0 && backward > 0 && backward_outside == 0;
+  out.ranges_would_show = out.would_show && without_op == 0;
   return out;
 }
 

@@ -12,6 +12,8 @@ struct RecomputeFlags {
   // Kernels of either pass were launched where their ranges say, so a forward that is repeated is
   // flagged: no flag means no recompute of them.
   bool would_show = false;
+  // Backward ops have ranges, and so would the checkpoint of any module.
+  bool ranges_would_show = false;
 };
 
 // Sets kFlagRecompute by rules (a) ranges open at the launch and (b) forward-only kernels launched

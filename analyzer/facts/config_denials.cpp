@@ -60,10 +60,26 @@ bool well_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, doub
 constexpr const char* kLone = "one GPU that never communicates";
 constexpr const char* kNothingHidden = "nothing of that traffic under compute";
 
+// Attention and norms have kernels of the forward pass alone; other modules show by the range of
+// their checkpoint. Of a list that runs in part nothing is said.
+// source: Megatron-LM megatron/core/tensor_parallel/random.py (CheckpointFunction,
+// CheckpointWithoutOutput)
+bool no_module_again(const Sides& s) {
+  if (s.shown.no_checkpoint) return true;
+  std::string others = s.text("recompute_modules");
+  for (const std::string_view name : {" core_attn ", " layernorm "})
+    if (const size_t at = others.find(name); at != std::string::npos)
+      others.erase(at, name.size() - 1);
+  return s.shown.no_recompute && others.find_first_not_of(' ') == std::string::npos;
+}
+
 Found recompute(const Sides& s) {
-  if (s.text("recompute_granularity") != "full" || !s.shown.no_recompute) return std::nullopt;
+  const std::string asked = s.text("recompute_granularity");
+  const bool denied = (asked == "full" && s.shown.no_recompute) ||
+                      (asked == "selective" && s.megatron() && no_module_again(s));
+  if (!denied) return std::nullopt;
   return Denial{"recompute_granularity",
-                "full",
+                asked,
                 "no forward kernel in the backward pass",
                 {{"recompute_granularity", std::string("none")}},
                 {"recompute_modules", "recompute_method", "recompute_num_layers"}};

@@ -74,10 +74,10 @@ bool says(const RankAnalysis& rank, std::string_view setting) {
 }
 
 // A rank where recompute would not show says nothing, and one that shows some says all.
-bool no_recompute(const RunAnalysis& run) {
+bool no_recompute(const RunAnalysis& run, std::string_view where_it_would_show) {
   bool would_show = !run.ranks.empty();
   for (const RankAnalysis& rank : run.ranks) {
-    would_show = would_show && says(rank, "recompute_would_show");
+    would_show = would_show && says(rank, where_it_would_show);
     for (const DeviceAnalysis& device : rank.devices)
       if (device.memory.recompute_ns > 0) return false;
   }
@@ -146,7 +146,8 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   out.step_ns = static_cast<double>(run.means.step_ns());
   out.steps_are_updates = steps_are_updates(run);
   out.lone = out.whole && lone_gpu(run);
-  out.no_recompute = out.whole && no_recompute(run);
+  out.no_recompute = out.whole && no_recompute(run, "recompute_would_show");
+  out.no_checkpoint = out.whole && no_recompute(run, "recompute_ranges_would_show");
   out.recompute = recompute_everywhere(run, out.step_ns);
   look_for_program(run, out);
   for (const RankAnalysis& rank : run.ranks) {

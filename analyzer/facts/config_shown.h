@@ -27,6 +27,7 @@ struct ConfigShown {
   double step_ns = 0;
   KindTraffic tp, dp, cp;
   bool no_recompute = false;         // looked for where it would show, and not there
+  bool no_checkpoint = false;        // likewise, of any module
   bool recompute = false;            // every rank has it, by ranges, for a share of the step
   bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
   bool steps_are_updates = false;    // of the optimizer, surely

@@ -55,7 +55,7 @@ def refused(words, note, beside, c):
     yield "shared-expert overlap beside expert overlap", has("moe-shared-expert-overlap( true|$)") and c.get("overlap_moe_expert_parallel_comm")
     yield "layer graphs under full recompute", graphs and c.get("recompute_granularity") == "full"
     yield "layer graphs beside layer offload", graphs and c.get("cpu_offloading_layers")
-    yield "graph of the router beside recompute of moe", graphs and has("moe-router") and "moe" in modules and not re.search("recompute-modules without .?moe", beside)
+    yield "graph of the router beside recompute of moe", graphs and has("moe-router") and "moe" in modules and not re.search("recompute-(modules (?!(.* )?moe( |$))|granularity)", beside)
     yield "recompute beside layer offload", has("recompute-granularity.*selective") and c.get("cpu_offloading_layers")
     yield "module offload beside layer offload", has("fine-grained") and c.get("cpu_offloading_layers")
     yield "moe_act without grouped GEMM", recompute and has("moe-act") and c.get("moe_grouped_gemm") is False
@@ -162,6 +162,7 @@ def out_of_order(fired):
 
 def faults_of(fired, c):
     denied = {a["set"] for f in fired if f["rule"] == "configuration/not_in_effect" for a in f["actions"]}
+    denied |= {"recompute_modules"} if "recompute_granularity" in denied else set()
     c = {key: value for key, value in c.items() if key not in denied}  # told first, and not what ran
     findings = [(f, [a for a in f["actions"] if a["framework"] in (c["framework"], "env")]) for f in fired if f["phase"] != "data"]
     for f, actions in findings:

@@ -60,6 +60,26 @@ TEST_CASE("layout: recompute modules that this model accepts") {
   CHECK(cheap("num_layers: 4\nfp8_format: hybrid\nfp8_recipe: delayed\n") == Names{"mlp"});
 }
 
+TEST_CASE("layout: one list of recompute modules answers all that is said of the configured one") {
+  const auto advised = [](const std::string& yaml) {
+    return advised_recompute(config_of("recompute_granularity: selective\n" + yaml));
+  };
+  using Names = std::vector<std::string>;
+  CHECK(advised("num_experts: 8\nrecompute_modules: [layernorm, moe_act]\n").empty());
+  CHECK(advised("num_experts: 8\nrecompute_modules: [core_attn]\n").empty());
+  CHECK(advised("num_experts: 8\nrecompute_modules: [core_attn, mlp]\n") == Names{"mlp"});
+  CHECK(advised("num_experts: 8\nrecompute_modules: [moe, mlp]\n") ==
+        Names{"mlp", "layernorm", "moe_act"});
+  CHECK(advised("num_experts: 8\nmulti_latent_attention: true\n"
+                "recompute_modules: [up_proj, norm, moe, core_attn]\n") ==
+        Names{"mla_up_proj", "layernorm", "moe_act"});
+  CHECK(advised("num_experts: 8\nrecompute_modules: [moe]\noffload_modules: [expert_fc1]\n") ==
+        Names{"layernorm"});
+  CHECK(advised_recompute(
+            config_of("recompute_granularity: full\nrecompute_modules: [moe]\nnum_experts: 8\n"))
+            .empty());
+}
+
 TEST_CASE("layout: expert tensor parallelism that is not given is that of attention") {
   const Layout a = layout("gpus: 64\ntp: 2\nep: 8\n");
   CHECK(a.etp == 2);

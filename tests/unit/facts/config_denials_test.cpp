@@ -131,7 +131,31 @@ TEST_CASE("denials: full recompute where it would show") {
   CHECK(keys(true, 0, full) == "recompute_granularity");
   CHECK(keys(false, 0, full).empty());
   CHECK(keys(true, 1000, full).empty());
-  CHECK(keys(true, 0, {{"recompute_granularity", std::string("selective")}}).empty());
+  const auto selective = [](const char* modules) {
+    return FactRowValues{{"framework", std::string("megatron_lm")},
+                         {"recompute_granularity", std::string("selective")},
+                         {"recompute_modules", std::string(modules)}};
+  };
+  CHECK(keys(true, 0, selective(" core_attn ")) == "recompute_granularity");
+  CHECK(keys(true, 0, selective(" layernorm core_attn ")) == "recompute_granularity");
+  for (const char* modules : {" moe ", " layernorm moe_act ", " mla_up_proj ", " mlp "}) {
+    INFO(modules);  // kernels alone do not tell; ranges of backward ops do
+    CHECK(keys(true, 0, selective(modules)).empty());
+    const auto by_ranges = [&](TimeNs recompute_ns) {
+      return denied_keys(
+          run_with(CommKind::dp, {},
+                   [&](RankAnalysis& r) {
+                     r.config.settings.emplace_back("recompute_ranges_would_show", "1");
+                     r.devices[0].memory.recompute_ns = recompute_ns;
+                   }),
+          selective(modules));
+    };
+    CHECK(by_ranges(0) == "recompute_granularity");
+    CHECK(by_ranges(1000).empty());
+  }
+  FactRowValues of_torch = selective(" core_attn ");
+  of_torch["framework"] = std::string("pytorch");
+  CHECK(keys(true, 0, of_torch).empty());
   // One rank of two can not tell.
   int asked_ranks = 0;
   CHECK(denied_keys(run_with(CommKind::dp, {},
