@@ -2,6 +2,7 @@
 #include "advise/advise.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "advise/claims.h"
@@ -76,14 +77,21 @@ std::vector<std::string> evidence_of(const Finding& f, std::string_view ending) 
   return out;
 }
 
+bool reads_layout(const Rule& rule) {
+  return std::any_of(rule.from.begin(), rule.from.end(),
+                     [](const TableRef& t) { return t.table == "fact_layout"; });
+}
+
 // A job that ran has none of the faults that stop one: what is wrong is the file, so one finding
 // says that, and nothing else is said of the layout that it describes. The rule that speaks; "".
 std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules) {
   Finding* told = nullptr;
   std::string faults, remedies;
   std::vector<EvidenceValue> of_faults;
+  std::vector<Action> of_the_file;  // which settings, where the faults name them
   bool contradicted = false;  // by what was recorded: that rule says so itself
-  for (Finding& f : findings) {
+  for (size_t i = 0; i < findings.size(); ++i) {
+    Finding& f = findings[i];
     if (f.status != FindingStatus::fires || f.kind != "error") continue;
     const bool says_so = shows_contradiction(f);
     if (told == nullptr || says_so) told = &f;
@@ -93,13 +101,14 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
     for (const std::string& r : evidence_of(f, "_nearest"))
       if (remedies.find(r) == std::string::npos) remedies += (remedies.empty() ? "" : "; ") + r;
     for (const EvidenceValue& e : f.evidence) add_new(e, of_faults);
+    if (!says_so && !reads_layout(rules.rules[i]))
+      std::copy_if(f.actions.begin(), f.actions.end(), std::back_inserter(of_the_file),
+                   [](const Action& a) { return a.framework == "any"; });
   }
   if (told == nullptr) return "";
   for (size_t i = 0; i < findings.size(); ++i) {
     Finding& f = findings[i];
-    const auto& from = rules.rules[i].from;
-    const bool of_layout = std::any_of(from.begin(), from.end(),
-                                       [](const TableRef& t) { return t.table == "fact_layout"; });
+    const bool of_layout = reads_layout(rules.rules[i]);
     if (&f == told || f.kind.empty() || !(f.kind == "error" || of_layout)) continue;
     f.status = FindingStatus::no;
     f.clauses.clear();  // nor is it said what of it would have to be otherwise
@@ -114,6 +123,7 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
     told->why = not_started +
                 " What was recorded counts here, and nothing is said of the layout in the file.";
     told->actions = {{"any", "--config", "the file that started the recorded run", ""}};
+    told->actions.insert(told->actions.end(), of_the_file.begin(), of_the_file.end());
     told->evidence = std::move(of_faults);
   }
   told->phase = "data";

@@ -107,6 +107,24 @@ void settings_of_ranges(const Trace& trace, std::set<std::pair<std::string, std:
   }
 }
 
+// "1": kernels of experts or of their routing; "0": GEMMs, and neither such a kernel nor one that
+// sorts or picks the largest, of which routing can be made as well; "": not told.
+std::string experts_seen(const Trace& trace, const Labels& labels, const KernelClasses& classes) {
+  std::vector<bool> looked(trace.strings.size(), false);
+  bool gemms = false, sorts = false;
+  for (uint32_t op = 0; op < trace.ops.size(); ++op) {
+    if ((labels.ops.flags[op] & (kFlagMoe | kFlagGrouped | kFlagEpLibrary)) != 0) return "1";
+    if (labels.ops.cls[op] == OpClass::comm && labels.ops.kind[op] == CommKind::ep) return "1";
+    gemms |= labels.ops.cls[op] == OpClass::gemm;
+    sorts |= (labels.ops.flags[op] & kFlagUnclassified) != 0;
+    const size_t name = row(trace.ops.name[op]);
+    if (trace.ops.kind[op] != OpKind::kernel || looked[name]) continue;
+    looked[name] = true;
+    sorts |= classes.classify(trace.strings[trace.ops.name[op]]).family == "sort_scan";
+  }
+  return gemms && !sorts ? "0" : "";
+}
+
 }  // namespace
 
 ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelClasses& classes) {
@@ -163,6 +181,8 @@ ConfigSeen config_seen(const Trace& trace, const Labels& labels, const KernelCla
       more.emplace("no_megatron", std::string(sign));
   if (2 * told_ns < gemm_ns) more.emplace("gemm_types_seldom_told", "1");
   if (user_buffers) more.emplace("user_buffers_seen", "1");
+  if (const std::string v = experts_seen(trace, labels, classes); !v.empty())
+    more.emplace(v == "1" ? "experts_seen" : "no_experts_seen", "1");
   if (labels.recompute_would_show) more.emplace("recompute_would_show", "1");
   if (labels.recompute_ranges_would_show) more.emplace("recompute_ranges_would_show", "1");
   out.settings.insert(out.settings.end(), more.begin(), more.end());

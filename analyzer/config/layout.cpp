@@ -202,7 +202,9 @@ std::vector<std::string> cheap_recompute(const RunConfig& config) {
   const bool experts = layout_of(config).experts;
   const bool delayed =
       text(config, "fp8_format") && text(config, "fp8_recipe").value_or("delayed") == "delayed";
-  const bool grouped = boolean(config, "moe_grouped_gemm") != false;
+  // Off in Megatron-LM where a whole command does not set it.
+  const bool grouped = boolean(config, "moe_grouped_gemm")
+                           .value_or(text(config, "framework") != "megatron_lm" || config.partial);
   std::vector<std::string> out;
   if (!delayed) out.emplace_back("layernorm");
   if (experts && grouped && !delayed) out.emplace_back("moe_act");

@@ -159,6 +159,21 @@ Found gradient_type(const Sides& s) {
                 {}};
 }
 
+// What only experts have is not said of a dense model. A stage may be of dense layers alone.
+Found experts(const Sides& s) {
+  const std::string pp = s.text("pp");
+  const std::string count = s.text("num_experts"), group = s.text("ep");
+  const bool has = (!count.empty() && count != "1") || (!group.empty() && group != "1");
+  if (!has || !s.shown.no_experts || !(pp.empty() || pp == "1")) return std::nullopt;
+  Denial out{"num_experts", count.empty() ? "EP " + group : count, "no kernels of experts", {}, {}};
+  for (const auto& [key, value] : s.asked)
+    if (key.rfind("moe_", 0) == 0) out.drop.push_back(key);
+  for (const char* key : {"num_experts", "ep", "etp", "shared_expert_size",
+                          "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"})
+    out.drop.emplace_back(key);
+  return out;
+}
+
 // The names of the loader's ranges tell whether a process of its own made the batches, not how
 // many.
 Found loader_workers(const Sides& s) {
@@ -363,6 +378,7 @@ constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
                                              param_gather,
                                              grad_reduce,
                                              gradient_type,
+                                             experts,
                                              loader_workers,
                                              fully_sharded,
                                              replicated,

@@ -149,12 +149,14 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   out.no_recompute = out.whole && no_recompute(run, "recompute_would_show");
   out.no_checkpoint = out.whole && no_recompute(run, "recompute_ranges_would_show");
   out.recompute = recompute_everywhere(run, out.step_ns);
+  out.no_experts = out.whole && !run.ranks.empty();
   look_for_program(run, out);
   for (const RankAnalysis& rank : run.ranks) {
     out.gemm_types_told = out.gemm_types_told && !says(rank, "gemm_types_seldom_told");
     out.user_buffers = out.user_buffers || says(rank, "user_buffers_seen");
-    out.experts =
-        out.experts || rank.config.collectives_on_ep || rank.config.deepep || rank.config.hybridep;
+    out.experts = out.experts || says(rank, "experts_seen") || rank.config.collectives_on_ep ||
+                  rank.config.deepep || rank.config.hybridep;
+    out.no_experts = out.no_experts && says(rank, "no_experts_seen");
     out.precisions.insert(rank.config.precisions.begin(), rank.config.precisions.end());
     for (const Communicator& c : rank.communicators) {
       KindTraffic* traffic = of_kind(out, c.kind);
@@ -166,6 +168,7 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
         if (KindTraffic* to = row.peer_copy ? nullptr : of_kind(out, row.kind)) add_row(row, *to);
     }
   }
+  out.no_experts = out.no_experts && !out.experts;
   for (KindTraffic* t : {&out.tp, &out.dp, &out.cp})
     per_step(*t, std::max(1.0, static_cast<double>(run.means.counted)));
   return out;

@@ -32,7 +32,8 @@ struct ConfigShown {
   bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
   bool steps_are_updates = false;    // of the optimizer, surely
   bool lone = false;                 // one GPU that never communicates, and no sign of another
-  bool experts = false;              // collectives or groups of expert parallelism
+  bool experts = false;              // kernels, collectives or groups of experts
+  bool no_experts = false;           // looked for on every rank, and nothing that could be some
   std::set<std::string> precisions;  // of the GEMMs
   bool gemm_types_told = true;       // by the names of most of them
   // Of all ranks by names that nothing else has; sign: what shows that it is no program of

@@ -36,6 +36,10 @@ std::optional<std::string> not_this_run(const FactInput& in) {
   if (in.merge && (in.merge->other_run || in.merge->other_scale))
     return fmt::format(
         "the configuration is that of another run or scale, and so may be its batch{}", kRemedy);
+  if (in.merge && in.merge->not_in_use.count("num_experts") > 0)
+    return fmt::format(
+        "the configuration is of a model of experts, and nothing of experts was recorded{}",
+        kRemedy);
   if (boolean(*in.options.config, "fake_process_group") == true)
     return "the configuration asks for fake ranks: a dry run exchanges nothing, and its steps are "
            "shorter than those of training";
@@ -125,6 +129,7 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     layout = of_other_run(*in.merge, layout);
     for (const auto& [key, value] : platform_row(platform)) layout[key] = value;
   }
+  if (in.merge && in.merge->not_in_use.count("num_experts") > 0) layout["experts"] = int64_t{0};
   layout["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");

@@ -11,8 +11,8 @@ from simulator import kineto, training
 SIMULATED = {
     "experts": {"ep": 4, "mib": {"ep": 64}, "bandwidth": {"ep": 40.0}},
     "experts, uneven": {"ep": 4, "mib": {"ep": 16}, "bandwidth": {"ep": 50.0}, "experts": [0.6, 0.8, 0.8, 1.8]},
-    "experts, launches": {"ep": 4, "speed": 0.02, "layers": 6, "host_ns": 14000},
-    "experts, graphs": {"ep": 4, "speed": 0.02, "graphs": True, "layers": 6, "host_ns": 14000},
+    "experts, launches": {"ep": 4, "mib": {"ep": 0.05, "dp": 0.05}, "speed": 0.02, "layers": 6, "host_ns": 14000},
+    "experts, graphs": {"ep": 4, "mib": {"ep": 0.05, "dp": 0.05}, "speed": 0.02, "graphs": True, "layers": 6, "host_ns": 14000},
     "experts and stages": {"ep": 2, "pp": 2, "micro_batches": 2, "mib": {"ep": 64}, "bandwidth": {"ep": 40.0}},
     "stages": {"pp": 4, "micro_batches": 4, "layers": 2, "mib": {"pp": 32}, "bandwidth": {"pp": 40.0}},
     "context": {"cp": 2, "mib": {"cp": 48}, "bandwidth": {"cp": 25.0}},

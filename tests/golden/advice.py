@@ -69,7 +69,7 @@ def advice(report, framework):
             out.append("   ahead of phase %s" % f["ahead_of_phase"])
         out += ["   instead of %s" % rule for rule in f["conflicts"] if rule in seen]
         seen.add(f["rule"])
-        out += settings + beside(f)
+        out += settings + ["   with %s of %s" % (w["set"], w["rule"]) for w in f["with"]] + beside(f)
     unknown = [f for f in report["findings"] if f["status"] == "unknown" and f["phase"] != "data"]
     out += ["may apply: %s (to know: %s)" % (f["rule"], f["to_know"]) for f in unknown]
     return "\n".join(out) + "\n"
