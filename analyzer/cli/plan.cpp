@@ -1,10 +1,12 @@
 // wallsight plan: a run configuration in, what arithmetic and rules say of it out. No trace.
 #include <fmt/format.h>
 
+#include <iostream>
 #include <sstream>
 
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/plan_fail_on.h"
 #include "cli/stated.h"
 #include "cli/verbs.h"
 #include "plan/render_plan.h"
@@ -13,7 +15,7 @@ namespace ws::cli {
 namespace {
 
 struct PlanOptions {
-  std::string config, platform;
+  std::string config, platform, fail_on;
   int64_t gpus = 0;
   StatedOptions stated;
   std::vector<std::string> reports, rule_folders;
@@ -39,6 +41,13 @@ void add_options(CLI::App& app, PlanOptions& o) {
                  "FORMAT[=PATH], repeatable: text, md, json; default text on stdout")
       ->type_name("FORMAT[=PATH]")
       ->allow_extra_args(false);
+  app.add_option("--fail-on", o.fail_on,
+                 "exit 1 when any of the comma-separated conditions holds: violations (settings "
+                 "that do not work), does_not_fit (the memory, even at the estimate's lower end), "
+                 "may_not_fit (at its upper end), silent (settings that do something else), "
+                 "not_enough_known, finding:RULE")
+      ->check(not_empty())
+      ->type_name("SPEC");
   app.add_option("--rules", o.rule_folders, "folder with further rules, repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
@@ -94,6 +103,8 @@ int run_plan(int argc, char** argv) {
   if (!o.platform.empty()) set_value(*config, "platform", o.platform, "--platform");
   const auto rules = load_catalogue(o.rule_folders);
   if (!rules) return fail(kBadInput, rules.error());
+  const auto conditions = parse_plan_fail_on(o.fail_on, *rules);
+  if (!conditions) return fail(kBadUsage, conditions.error());
   const auto plan = build_plan(*config, *platforms, *known, *rules);
   if (!plan) return fail(kBadInput, plan.error());
   std::vector<RenderedOutput> rendered;
@@ -103,7 +114,10 @@ int run_plan(int argc, char** argv) {
     rendered.push_back({path, text.str()});
   }
   if (auto ok = write_rendered(rendered); !ok) return fail(kBadInput, ok.error());
-  return kDone;
+  const auto met = conditions_met(*conditions, *plan);
+  if (met.empty()) return kDone;
+  std::cout.flush();
+  return fail(kTripped, Error{fmt::format("--fail-on: {}", fmt::join(met, ", "))});
 }
 
 }  // namespace ws::cli

@@ -103,7 +103,12 @@ class TreeReader {
     const bool top = path == key;
     const KeyTable& table = key_table();
     if (top) {
-      if (const Spelling* s = table.by_native(key)) return sections_.native = true, s;
+      // hidden_size and its like are keys of both, and show neither.
+      const Spelling* of_card = table.by_model_card(key);
+      if (const Spelling* s = table.by_native(key)) {
+        (of_card != nullptr ? sections_.model_card : sections_.native) = true;
+        return s;
+      }
     }
     if (const Spelling* s = table.by_path(path)) return sections_.bridge |= !top, s;
     if (const Spelling* s = table.by_model_card(key)) return sections_.model_card = true, s;
@@ -128,7 +133,7 @@ class TreeReader {
 
 std::string format_of(const Sections& s) {
   if (s.bridge) return "Megatron Bridge or NeMo sections";
-  return s.native ? std::string(kNativeFormat) : "model card";
+  return std::string(s.native ? kNativeFormat : kModelCardFormat);
 }
 
 }  // namespace

@@ -11,46 +11,6 @@
 namespace ws {
 namespace {
 
-void replace_mark(std::string& text, std::string_view mark, const std::string& by) {
-  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size()))
-    text.replace(at, mark.size(), by);
-}
-
-std::string gigabytes(int64_t bytes_per_s) {
-  return fmt::format("{:.6g}", static_cast<double>(bytes_per_s) / 1e9);
-}
-
-std::string beside(const Platform& p, const Platform& other) {
-  std::string name = other.key;
-  for (char& c : name)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return fmt::format(" (GB/s one way, beside {}: NVLink {} against {}, network {} against {})",
-                     name, gigabytes(p.fast_link_bytes_per_s),
-                     gigabytes(other.fast_link_bytes_per_s), gigabytes(p.network_bytes_per_s),
-                     gigabytes(other.network_bytes_per_s));
-}
-
-// Figures in words come from the rows, so that they can not differ from them.
-Result<void> fill_figures(std::vector<Platform>& rows, const std::string& path) {
-  for (Platform& p : rows) {
-    for (ProfileStep& step : p.profile_first) {
-      replace_mark(step.what, "{fast_domain_gpus}", fmt::format("{}", p.fast_domain_gpus));
-      replace_mark(step.what, "{memory}",
-                   fmt::format("{:.0f} GiB", static_cast<double>(p.memory_bytes) / (1 << 30)));
-      if (step.links_beside.empty()) continue;
-      const auto other = std::find_if(
-          rows.begin(), rows.end(), [&](const Platform& o) { return o.key == step.links_beside; });
-      if (other == rows.end())
-        return Error{
-            fmt::format("{}: {}: expected a platform of the table in links_beside, found "
-                        "'{}'; restore the file that came with the program",
-                        path, p.key, step.links_beside)};
-      step.what += beside(p, *other);
-    }
-  }
-  return {};
-}
-
 std::string lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out)
@@ -133,13 +93,8 @@ Result<Platforms> Platforms::load(const std::string& path) {
       row.at("key").get_to(platform.key);
       row.at("compute_capability").get_to(platform.compute_capability);
       read_figures(row, true, platform);
-      for (const nlohmann::json& step : row.at("profile_first"))
-        platform.profile_first.push_back({step.value("when", std::string()),
-                                          step.at("what").get<std::string>(),
-                                          step.value("links_beside", std::string())});
       out.rows_.push_back(std::move(platform));
     }
-    if (auto ok = fill_figures(out.rows_, path); !ok) return ok.error();
     for (size_t i = 0; i < out.rows_.size(); ++i) {
       std::vector<Platform> boards;
       for (const nlohmann::json& board :
@@ -152,6 +107,9 @@ Result<Platforms> Platforms::load(const std::string& path) {
       boards.push_back(slice_of(out.rows_[i]));
       out.rows_[i].boards = std::move(boards);
     }
+    for (const nlohmann::json& step : file.at("profile_first"))
+      out.profile_first_.push_back(
+          {step.at("when").get<std::string>(), step.at("what").get<std::string>()});
     return out;
   } catch (const nlohmann::json::exception& e) {
     return Error{

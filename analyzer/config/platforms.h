@@ -11,9 +11,8 @@
 namespace ws {
 
 struct ProfileStep {
-  std::string when;          // "" always, "experts", "recompute": only where the run has them
-  std::string what;          // as it is to be printed, its figures taken from the rows
-  std::string links_beside;  // key of the platform whose links stand beside its own; "": none
+  std::string when;  // what must hold of the configuration: "bubble"
+  std::string what;  // with marks for figures: "the collectives of TP {tp}"
 };
 
 struct Platform {
@@ -25,7 +24,6 @@ struct Platform {
   int64_t bf16_flops = 0, fp8_flops = 0, fp4_flops = 0;  // dense, per second; 0: not supported
   int64_t fast_link_bytes_per_s = 0, network_bytes_per_s = 0, host_link_bytes_per_s = 0;
   std::string compute_capability, source;
-  std::vector<ProfileStep> profile_first;  // in this order
   std::vector<Platform> boards;            // of the row alone: with other memory, links or peaks
   bool by_memory = false;                  // a board: its size alone tells it from the row
 };
@@ -44,9 +42,12 @@ class Platforms {
   // another size of it. What no row knows contradicts nothing.
   bool contradicts(std::string_view asked, std::string_view gpu_name, int64_t recorded_bytes) const;
   const std::vector<Platform>& rows() const { return rows_; }
+  // Of any platform, the likeliest wall first.
+  const std::vector<ProfileStep>& profile_first() const { return profile_first_; }
 
  private:
   std::vector<Platform> rows_;
+  std::vector<ProfileStep> profile_first_;
 };
 
 // "A100-SXM4-40GB" says 40 x 2^30; 0: the name says no size of a GPU's memory.

@@ -133,6 +133,20 @@ bool is_whole(const RunConfig& config, const std::vector<ShellWord>& words) {
          });
 }
 
+// Flags like --seq-length are those of many programs: where most of the others are unknown and
+// no word names Megatron, the program may be any.
+bool may_be_megatron(const RunConfig& config, const std::vector<ShellWord>& words) {
+  static constexpr std::string_view kNames[] = {"megatron", "pretrain_"};
+  for (const ShellWord& w : words)
+    for (const std::string_view name : kNames)
+      if (w.text.find(name) != std::string::npos) return true;
+  const auto flags = static_cast<size_t>(
+      std::count_if(config.entries.begin(), config.entries.end(), [](const ConfigEntry& e) {
+        return e.shown.rfind("--", 0) == 0 && e.key != "gpus_per_node" && e.key != "nodes";
+      }));
+  return flags >= config.unknown.size();
+}
+
 // torchrun starts one node where it is not told how many (--nnodes 1).
 // source: PyTorch torch/distributed/run.py
 void add_torchrun_default(RunConfig& config, const std::vector<ShellWord>& words) {
@@ -165,6 +179,13 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   auto config = out.finish();
   if (config) add_torchrun_default(*config, words);
   if (!config || bridge) return config;
+  if (!may_be_megatron(*config, words)) {
+    config->partial = true;
+    config->notes.push_back(
+        "most flags of the command are none of Megatron-LM, and nothing else names a framework "
+        "(--framework megatron-lm, megatron-bridge or pytorch)");
+    return config;
+  }
   add_missing(*config, "framework", std::string("megatron_lm"), source);
   if (text(*config, "framework") == "megatron_lm" && is_whole(*config, words))
     add_megatron_defaults(*config);

@@ -42,6 +42,8 @@ struct RunConfig {
 inline constexpr std::string_view kNativeFormat = "native keys";
 // Format of the file of torchtitan. Keys of our own schema may stand in its section [wallsight].
 inline constexpr std::string_view kTorchtitanFormat = "torchtitan TOML";
+// Format of a config.json of Hugging Face: the sizes of a model, nothing of a run.
+inline constexpr std::string_view kModelCardFormat = "model card";
 // Place of values that argparse leaves where a flag is not there.
 inline constexpr std::string_view kMegatronDefault = "default of Megatron-LM";
 

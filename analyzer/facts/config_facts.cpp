@@ -227,7 +227,8 @@ FactRowValues config_row(const RunConfig& config) {
     if (column.table != "fact_config") continue;
     if (const ConfigEntry* e = entry(config, column.column)) out[column.column] = fact_of(e->value);
   }
-  out["given"] = int64_t{1};
+  // The sizes of a model are no settings that a run could have made or left out.
+  out["given"] = static_cast<int64_t>(config.format != kModelCardFormat);
   // A file for Bridge says what differs from a recipe, which is elsewhere.
   const std::string framework = text(config, "framework").value_or("");
   const bool own_form = config.format == kNativeFormat && framework != "megatron_bridge";

@@ -8,6 +8,7 @@
 #include "config/key_table.h"
 #include "facts/config_facts.h"
 #include "plan/plan.h"
+#include "plan/plan_parts.h"
 #include "report/numbers.h"
 
 namespace ws {
@@ -121,67 +122,6 @@ std::optional<PlanNearest> nearest_of(const RunConfig& config, const Layout& l,
   return out;
 }
 
-// First, middle and last stage: they hold different layers and numbers of micro-batches.
-std::vector<int64_t> ranks_to_play(const Layout& l, int64_t world) {
-  std::vector<int64_t> stages = {0};
-  if (l.pp > 2) stages.push_back(l.pp / 2);
-  if (l.pp > 1) stages.push_back(l.pp - 1);
-  for (int64_t& s : stages) s *= world / l.pp;
-  return stages;
-}
-
-// One GPU can play any rank of a job that exchanges nothing: memory is real, times are not.
-// sources: Megatron-LM megatron/training/arguments.py (--fake-process-group, core 0.16 and later);
-// Megatron-Bridge docs/training/memory-estimator.md; PyTorch
-// torch/testing/_internal/distributed/fake_pg.py, which is no public interface; torchtitan
-// run_train.sh (COMM_MODE)
-std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
-  const std::string framework = text(config, "framework").value_or("megatron_lm");
-  if (!l.min_gpus) return {"needs the sizes that come from outside the file"};
-  const bool adds_up = l.gpus && *l.gpus % *l.min_gpus == 0 && !one_world_only(l);
-  const int64_t world = adds_up ? *l.gpus : *l.min_gpus;
-  const std::vector<int64_t> ranks = ranks_to_play(l, world);
-  if (framework == "megatron_bridge") {
-    return {"Megatron Bridge has no dry run: estimate_training_memory(cfg, num_microbatches=" +
-            (l.accumulation ? fmt::format("{}", *l.accumulation) : std::string("GA")) + ")"};
-  }
-  if (config.format == kTorchtitanFormat) {
-    return {
-        fmt::format("NGPU={} COMM_MODE=fake_backend CONFIG_FILE={} ./run_train.sh, of torchtitan "
-                    "from end of 2025 on; it plays rank 0",
-                    world, config.source)};
-  }
-  if (framework == "pytorch") {
-    return {
-        "PyTorch has no switch for it; in the script, in place of its own call: "
-        "torch.distributed.init_process_group(\"fake\", store=FakeStore(), rank=R, world_size=" +
-        fmt::format("{}) for R in {}; FakeStore from ", world, fmt::join(ranks, ", ")) +
-        "torch.testing._internal.distributed.fake_pg, an internal of PyTorch's tests"};
-  }
-  if (is_older(text(config, "framework_version").value_or(""), "0.16"))
-    return {"--fake-process-group exists from Megatron Core 0.16 on"};
-  std::string more = " --fake-process-group";
-  if (l.experts) more += " --moe-token-dispatcher-type alltoall";
-  std::vector<std::string> out;
-  out.reserve(ranks.size());
-  for (const int64_t rank : ranks)
-    out.push_back(
-        fmt::format("WORLD_SIZE={} RANK={} python pretrain_gpt.py ARGUMENTS{}", world, rank, more));
-  return out;
-}
-
-// Only what this model has: a dense one exchanges no tokens, recompute costs where it is on.
-std::string profile_words(const Platform& platform, const RunConfig& config, const Layout& l) {
-  const bool recompute = text(config, "recompute_granularity").value_or("none") != "none";
-  std::string out;
-  for (const ProfileStep& step : platform.profile_first) {
-    if (step.when == "experts" && !l.experts) continue;
-    if (step.when == "recompute" && !recompute) continue;
-    out += (out.empty() ? "" : "; then ") + step.what;
-  }
-  return out;
-}
-
 bool reads_configuration_only(const Rule& rule) {
   return std::all_of(rule.from.begin(), rule.from.end(), [](const TableRef& t) {
     return t.table == "fact_config" || t.table == "fact_layout";
@@ -254,14 +194,20 @@ void put_smaller_boards(const RunConfig& config, const ConfigStudy& study,
 
 void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
   plan.notes = config.notes;
-  if (!study.layout.gpus)
+  if (!study.layout.gpus && !plan.model_only)
     plan.notes.emplace_back("gpus is not given: neither grid can be checked (--gpus N)");
   put_smaller_boards(config, study, plan.notes);
   if (study.platform == nullptr && study.capacity_bytes == 0)
     plan.notes.emplace_back(
         "the platform is not known: no capacity to compare with (--platform P)");
-  for (const std::string& l : study.limits) plan.notes.push_back(l);
-  put_assumed(study.layout, plan.notes);
+  if (plan.model_only) {
+    plan.notes.emplace_back(
+        "the file is one of a model: keys of schemas/run_config.schema.json beside its own make it "
+        "one of a run (framework, gpus, tp, pp, ep, seq_len, micro_batch, global_batch)");
+  } else {
+    for (const std::string& l : study.limits) plan.notes.push_back(l);
+    put_assumed(study.layout, plan.notes);
+  }
   if (config.unknown.empty()) return;
   std::string names;
   for (const UnknownSetting& u : config.unknown) {
@@ -283,16 +229,22 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.source = config.source;
   out.format = config.format;
   out.framework = text(config, "framework").value_or("");
-  if (study.platform != nullptr) {
-    out.platform = study.platform->key;
-    out.profile_first = profile_words(*study.platform, config, study.layout);
-  }
+  out.framework_version = text(config, "framework_version").value_or("");
+  out.model_only = config.format == kModelCardFormat;
+  if (study.platform != nullptr) out.platform = study.platform->key;
   for (const ConfigEntry& e : config.entries) out.config.emplace_back(e.key, shown_value(e.value));
-  put_grids(study.layout, out);
+  if (!out.model_only) put_grids(study.layout, out);
   out.memory = memory_of(study);
   out.flops_per_token = study.flops_per_token;
   out.nearest = nearest_of(config, study.layout, out.platform, known);
-  out.dry_run = dry_run(config, study.layout);
+  if (out.model_only) {
+    out.gpus = study.layout.gpus;
+    out.min_gpus_arithmetic = "not known: the file has no parallel sizes";
+    if (out.nearest) out.nearest->differences = {"the file has no layout to compare"};
+  } else {
+    out.dry_run = dry_run(config, study.layout);
+    out.profile_first = profile_first(config, study, platforms.profile_first());
+  }
   const auto facts = config_facts(config, study);
   if (!facts) return facts.error();
   auto findings = findings_of(*facts, rules, out.framework);

@@ -15,10 +15,17 @@ template <class T>
 Json maybe(const std::optional<T>& v) {
   return v ? Json(*v) : Json(nullptr);
 }
+Json told(const std::string& s) { return s.empty() ? Json(nullptr) : Json(escape_text(s)); }
 Json words(const std::vector<std::string>& list) {
   Json out = Json::array();
   for (const std::string& s : list) out.push_back(escape_text(s));
   return out;
+}
+
+Json result_json(const Plan& p) {
+  const PlanResult r = result_of(p);
+  return {{"status", r.status}, {"violations", r.violations},    {"silent", r.silent},
+          {"memory", r.memory}, {"not_known", words(r.unknown)}, {"text", result_words(p)}};
 }
 
 Json grid_json(const PlanGrid& g) {
@@ -116,7 +123,11 @@ void render_plan_json(const Plan& p, std::ostream& out) {
   const Json plan = {{"schema", kPlanSchema},
                      {"source", escape_text(p.source)},
                      {"format", p.format},
-                     {"platform", p.platform.empty() ? Json(nullptr) : Json(p.platform)},
+                     {"result", result_json(p)},
+                     {"gpus", maybe(p.gpus)},
+                     {"platform", told(p.platform)},
+                     {"framework", told(p.framework)},
+                     {"framework_version", told(p.framework_version)},
                      {"config", config},
                      {"grids", grids},
                      {"min_gpus", maybe(p.min_gpus)},

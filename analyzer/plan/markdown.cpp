@@ -33,6 +33,7 @@ void memory(const Plan& p, std::ostream& out) {
 }
 
 void findings(const Plan& p, std::ostream& out) {
+  if (p.model_only && p.findings.empty()) return;
   out << "\n## Do first\n\n";
   if (p.findings.empty()) out << "Nothing found.\n";
   int number = 0;
@@ -41,7 +42,8 @@ void findings(const Plan& p, std::ostream& out) {
     if (const std::string first = held_back_words(p, f); !first.empty())
       out << "   - after: " << md(first) << "\n";
     for (const Action& a : shown_actions(p, f))
-      out << "   - " << md(a.framework) << ": " << markdown_code(fix_words(a)) << "\n";
+      out << "   - " << md(std::string(phrase_of_framework(a.framework))) << ": "
+          << markdown_code(fix_words(a)) << "\n";
     out << "   - because: " << md(f.why) << "\n";
     for (const std::string& s : f.published) out << "   - published: " << md(s) << "\n";
     for (const std::string& s : f.pitfalls) out << "   - watch: " << md(s) << "\n";
@@ -59,12 +61,19 @@ void list(std::ostream& out, const char* title, const std::vector<std::string>& 
 
 void render_plan_markdown(const Plan& p, std::ostream& out) {
   out << "# Plan of " << md(p.source) << "\n\n| | |\n|---|---|\n";
+  row(out, "result", result_words(p));
   row(out, "form", p.format);
-  if (!p.platform.empty()) row(out, "platform", p.platform);
-  for (const PlanGrid& g : p.grids) row(out, g.name, grid_arithmetic(g));
-  row(out, "smallest job", p.min_gpus_arithmetic);
-  row(out, "batch", batch_words(p));
-  row(out, "context", context_words(p.context));
+  row(out, "GPUs", p.gpus ? fmt::format("{}", *p.gpus) : "not given");
+  row(out, "platform", p.platform.empty() ? "not known" : p.platform);
+  row(out, "framework", p.framework.empty() ? "not known" : software_words(p));
+  if (p.model_only) {
+    row(out, "model", model_words(p));
+  } else {
+    for (const PlanGrid& g : p.grids) row(out, g.name, grid_arithmetic(g));
+    row(out, "smallest job", p.min_gpus_arithmetic);
+    row(out, "batch", batch_words(p));
+    row(out, "context", context_words(p.context));
+  }
   if (!p.profile_first.empty()) row(out, "profile first", p.profile_first);
   memory(p, out);
   findings(p, out);

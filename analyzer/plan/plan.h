@@ -43,8 +43,18 @@ struct PlanNearest {
   std::vector<std::string> differences;  // "CP 32 there, 16 here"
 };
 
+// What it comes to. `status` is the worst that is known: a setting that does not work, then the
+// memory, then what can not be said.
+struct PlanResult {
+  std::string status;                 // violations does_not_fit not_enough_known may_not_fit fits
+  std::string memory;                 // does_not_fit may_not_fit fits unknown
+  size_t violations = 0, silent = 0;  // findings of these kinds
+  std::vector<std::string> unknown;   // "the number of GPUs"
+};
+
 struct Plan {
-  std::string source, format, platform, framework;
+  std::string source, format, platform, framework, framework_version;
+  bool model_only = false;  // the file holds the sizes of a model and nothing of a run
   std::vector<std::pair<std::string, std::string>> config;  // every key with its value
   std::vector<PlanGrid> grids;
   std::optional<int64_t> min_gpus;
@@ -60,6 +70,8 @@ struct Plan {
   std::vector<Finding> findings;  // what fires, in the order in which to act
   std::vector<std::string> notes;
 };
+
+PlanResult result_of(const Plan& plan);
 
 // `platforms` must outlive the call only. Rules that read more than the configuration are not
 // asked.

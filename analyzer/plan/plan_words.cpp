@@ -17,24 +17,6 @@ std::string gpus_words(int64_t count) {
   return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
 }
 
-std::string result_words(const Plan& p) {
-  size_t errors = 0, silent = 0, unsure = 0;
-  for (const Finding& f : p.findings) {
-    errors += f.kind == "error";
-    silent += f.kind == "silent";
-  }
-  if (p.memory && p.memory->capacity_bytes)
-    unsure = p.memory->total_bytes + p.memory->uncertainty_bytes > *p.memory->capacity_bytes;
-  std::string out = errors == 1   ? "1 setting that does not work"
-                    : errors > 1  ? fmt::format("{} settings that do not work", errors)
-                    : !p.min_gpus ? "not known: sizes come from outside the file"
-                    : unsure > 0  ? "adds up, but may not fit the memory"
-                    : silent > 0  ? "adds up; see what it does without saying so"
-                                  : "adds up";
-  if (p.min_gpus) out += ", smallest job " + gpus_words(*p.min_gpus);
-  return out;
-}
-
 std::string grid_arithmetic(const PlanGrid& grid) {
   std::string out;
   for (const auto& [name, size] : grid.sizes)
@@ -80,6 +62,12 @@ std::vector<Action> shown_actions(const Plan& plan, const Finding& finding) {
     if (a.framework == plan.framework || a.framework == "any" || a.framework == "env")
       own.push_back(a);
   return plan.framework.empty() || own.empty() ? finding.actions : own;
+}
+
+std::string model_words(const Plan& plan) {
+  std::string out;
+  for (const auto& [key, value] : plan.config) out += (out.empty() ? "" : ", ") + key + " " + value;
+  return out;
 }
 
 std::string context_words(const PlanContext& c) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "plan/plan.h"
+#include "report/phrases.h"
 
 namespace ws {
 
@@ -19,8 +20,10 @@ void render_plan_json(const Plan& plan, std::ostream& out);
 Result<PlanFormat> find_plan_format(std::string_view name);
 
 // Shared by the renderers: "TP 1 x CP 32 x PP 8 = 256, DP 1", and what a finding is.
-std::string gpus_words(int64_t count);       // "1 GPU", "8 GPUs"
-std::string result_words(const Plan& plan);  // "adds up, smallest job 8 GPUs"
+std::string gpus_words(int64_t count);         // "1 GPU", "8 GPUs"
+std::string result_words(const Plan& plan);    // "adds up and fits the memory; smallest job 8 GPUs"
+std::string software_words(const Plan& plan);  // "Megatron-LM 0.16"; "": not known
+std::string model_words(const Plan& plan);     // what a file of a model alone gives
 std::string grid_arithmetic(const PlanGrid& grid);
 std::string_view kind_words(const Finding& finding);
 std::string held_back_words(const Plan& plan, const Finding& finding);  // title to act on first

@@ -21,13 +21,18 @@ void line(std::ostream& out, const std::string& label, const std::string& text) 
 void header(const Plan& p, std::ostream& out) {
   std::string what = p.gpus ? gpus_words(*p.gpus) : "GPUs not given";
   if (!p.platform.empty()) what += ", " + p.platform;
-  if (!p.framework.empty()) what += ", " + p.framework;
+  if (const std::string software = software_words(p); !software.empty()) what += ", " + software;
   out << hanging("wallsight plan  ",
                  escape_text(fmt::format("{} ({})  {}", p.source, p.format, what)));
-  out << "\nRESULT    " << result_words(p) << "\n";
+  out << "\n" << hanging("RESULT    ", result_words(p));
 }
 
 void layout(const Plan& p, std::ostream& out) {
+  if (p.model_only) {
+    section(out, "MODEL   all that is taken from the file");
+    line(out, "sizes", model_words(p));
+    return;
+  }
   section(out, "LAYOUT");
   for (const PlanGrid& g : p.grids) line(out, g.name, grid_arithmetic(g));
   line(out, "smallest job", p.min_gpus_arithmetic);
@@ -73,6 +78,7 @@ void memory(const Plan& p, std::ostream& out) {
 }
 
 void findings(const Plan& p, std::ostream& out) {
+  if (p.model_only && p.findings.empty()) return;
   section(out, "DO FIRST");
   if (p.findings.empty()) out << "  nothing found\n";
   int number = 0;
@@ -82,7 +88,8 @@ void findings(const Plan& p, std::ostream& out) {
     if (const std::string first = held_back_words(p, f); !first.empty())
       out << hanging("     after           ", escape_text(first));
     for (const Action& a : shown_actions(p, f))
-      out << hanging("     " + pad_right(a.framework, 15) + " ", escape_text(fix_words(a)));
+      out << hanging("     " + pad_right(std::string(phrase_of_framework(a.framework)), 15) + " ",
+                     escape_text(fix_words(a)));
     out << hanging("     because         ", escape_text(f.why));
     std::string values;
     for (const EvidenceValue& e : f.evidence) {
@@ -109,7 +116,7 @@ void render_plan_text(const Plan& p, std::ostream& out) {
     section(out, "NEAREST PUBLISHED RUN");
     for (const std::string& s : nearest_words(*p.nearest)) out << hanging("  ", escape_text(s));
   }
-  section(out, "NEXT");
+  if (!p.dry_run.empty() || !p.profile_first.empty()) section(out, "NEXT");
   for (const std::string& s : p.dry_run) line(out, "dry run", s);
   if (!p.profile_first.empty()) line(out, "profile first", p.profile_first);
   if (p.notes.empty()) return;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""JSON reports are valid against schemas/report.schema.json, and their partitions sum exactly.
+"""JSON reports are valid against schemas/report.schema.json, and their partitions sum exactly; plans against schemas/plan.schema.json.
 
-schema_check.py WALLSIGHT SOURCE_DIR: analyzes every sample and every file of tests/cli/data. Exit 77 without jsonschema.
+schema_check.py WALLSIGHT SOURCE_DIR: analyzes every sample and every file of tests/cli/data, plans every sample configuration. Exit 77 without jsonschema.
 """
 import json
 import os
@@ -64,6 +64,37 @@ def broken(report):
         yield name, copy
 
 
+def broken_plans(plan):
+    for name, fault in [
+        ("unknown key", lambda p: p.update(extra=1)),
+        ("a plan without a result", lambda p: p.pop("result")),
+        ("unknown status", lambda p: p["result"].update(status="good")),
+        ("unknown framework", lambda p: p.update(framework="nemo")),
+        ("no GPUs", lambda p: p.update(gpus=0)),
+    ]:
+        copy = json.loads(json.dumps(plan))
+        fault(copy)
+        yield name, copy
+
+
+def check_plans(binary, source):
+    """Every sample configuration, and what the schema has to refuse."""
+    validator = jsonschema.Draft7Validator(json.loads((source / "schemas/plan.schema.json").read_text()))
+    paths = sorted(p for p in (source / "samples/config").iterdir() if p.suffix != ".md")
+    plan = None
+    for path in paths:
+        run = subprocess.run([binary, "plan", path, "--report", "json"], capture_output=True, timeout=120)
+        if run.returncode != 0:
+            yield f"{path.name}: exit code {run.returncode}: {run.stderr.decode()}"
+            continue
+        plan = json.loads(run.stdout.decode("utf-8"))
+        yield from (f"{path.name}: {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(plan))
+    if plan is None:
+        yield "no plan of any sample"
+    else:
+        yield from (f"the schema of plans accepts {name}" for name, copy in broken_plans(plan) if validator.is_valid(copy))
+
+
 def main():
     binary, source = sys.argv[1], pathlib.Path(sys.argv[2])
     validator = jsonschema.Draft7Validator(json.loads((source / "schemas/report.schema.json").read_text()))
@@ -80,6 +111,7 @@ def main():
         faults += [f"{path}: {f}" for f in [*exact_sums(report), *gains_of_one_time(report)]]
     if report is not None:
         faults += [f"the schema accepts {name}" for name, copy in broken(report) if validator.is_valid(copy)]
+    faults += check_plans(binary, source)
     for fault in faults:
         print(fault)
     print(f"{len(inputs)} inputs, {len(faults)} faults")
