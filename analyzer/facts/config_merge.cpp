@@ -187,10 +187,10 @@ std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t w
   const auto check = [&](int64_t gpus) -> std::optional<Contradiction> {
     if (gpus <= 0) return std::nullopt;
     const auto told = [&](const char* sizes, int64_t product) {
-      return gpus == world
-                 ? Contradiction{sizes, fmt::format("{}", product), fmt::format("{} GPUs", world)}
-                 : Contradiction{sizes, fmt::format("{} for {} GPUs", product, gpus),
-                                 "a job that started"};
+      return gpus == world ? Contradiction{sizes, fmt::format("{}", product),
+                                           fmt::format("{} GPU{}", world, world == 1 ? "" : "s")}
+                           : Contradiction{sizes, fmt::format("{} for {} GPUs", product, gpus),
+                                           "a job that started"};
     };
     if (layout.attention_known && gpus % layout.attention_product != 0)
       return told("TP x CP x PP", layout.attention_product);

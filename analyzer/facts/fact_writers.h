@@ -23,8 +23,9 @@ struct WorkShare {
   // of the mean where others are not in the recording.
   double least_tflop = 0;
   TimeNs math_ns = 0;  // per step and device, of all kernels that may multiply; parallel ones add
-  double peak_tflops = 0;  // dense, of the fastest precision that may have run
-  std::string platform;    // whose peak it is
+  double peak_tflops = 0;       // dense, of the fastest precision that kernel names tell
+  double sure_peak_tflops = 0;  // the same or that of 16 bits: kernels without a type may have it
+  std::string platform;         // whose peak it is
 
   double share() const { return tflop / (static_cast<double>(math_ns) / 1e9 * peak_tflops); }
   // Beyond any clock: no run of this file.

@@ -24,16 +24,51 @@ TimeNs math_per_step(const RunAnalysis& run) {
   return sum / std::max<int64_t>(1, run.means.counted);
 }
 
-// FP32 and TF32 are slower than 16 bits, whose peak bounds them.
-double fastest_peak(const Platform& p, const ConfigShown& shown) {
-  int64_t peak = 0;
+struct Peaks {
+  double bf16 = 0, fp8 = 0, fp4 = 0;  // TFLOPS, dense
+};
+
+// Of the recorded board; of one that no row knows, the highest of the table.
+Peaks peaks_of(const FactInput& in) {
+  Peaks out;
+  const auto add = [&](const Platform& p) {
+    out.bf16 = std::max(out.bf16, static_cast<double>(p.bf16_flops) / 1e12);
+    out.fp8 = std::max(out.fp8, static_cast<double>(p.fp8_flops) / 1e12);
+    out.fp4 = std::max(out.fp4, static_cast<double>(p.fp4_flops) / 1e12);
+  };
+  if (in.gpu.platform != nullptr)
+    add(*in.gpu.platform);
+  else
+    for (const Platform& p : in.platforms.rows()) add(p);
+  return out;
+}
+
+// TF32 runs at half the rate of 16 bits on every GPU that has it. Of FP32 no row knows the rate,
+// but none is faster than the MI300X (datasheet: 163.4 TFLOPS, matrix).
+double peak_of(const std::string& type, const Peaks& p) {
+  constexpr double kFastestFp32 = 163.4;
+  if (type == "fp32") return std::min(p.bf16, kFastestFp32);
+  if (type == "tf32") return p.bf16 / 2;
+  if (type == "nvfp4") return p.fp4;
+  return type == "fp8" || type == "mxfp8" ? p.fp8 : p.bf16;
+}
+
+// Where names do not tell, anything may have run.
+double fastest_peak(const Peaks& p, const ConfigShown& shown) {
+  double out = 0;
   if (shown.gemm_types_told)
-    for (const std::string& type : shown.precisions) {
-      const int64_t of_type = peak_flops(p, type);
-      peak = std::max(peak, of_type > 0 ? of_type : p.bf16_flops);
-    }
-  if (peak == 0) peak = std::max({p.bf16_flops, p.fp8_flops, p.fp4_flops});
-  return static_cast<double>(peak) / 1e12;
+    for (const std::string& type : shown.precisions) out = std::max(out, peak_of(type, p));
+  return out > 0 ? out : std::max({p.bf16, p.fp8, p.fp4});
+}
+
+// The link to the launches may be missing, the records not.
+bool complete(const FactInput& in) {
+  const auto lost = lost_records(in.run.ranks);
+  return in.evidence.steady_steps > 0 && in.run.means.counted > 0 &&
+         (!lost || lost->cause == Cause::unknown) &&
+         std::none_of(in.run.ranks.begin(), in.run.ranks.end(), [](const RankAnalysis& rank) {
+           return rank.graphs_as_a_whole || rank.step_origin == StepOrigin::whole;
+         });
 }
 
 // What repeats may be less than a micro-batch.
@@ -55,7 +90,7 @@ double least_samples(const FactInput& in, const Layout& l, const ConfigShown& sh
 
 bool WorkShare::impossible() const {
   constexpr double kClock = 1.1;  // boards may clock above what the datasheet counts with
-  return least_tflop > kClock * peak_tflops * static_cast<double>(math_ns) / 1e9;
+  return least_tflop > kClock * sure_peak_tflops * static_cast<double>(math_ns) / 1e9;
 }
 
 std::string WorkShare::work_words() const {
@@ -63,6 +98,7 @@ std::string WorkShare::work_words() const {
 }
 
 std::string WorkShare::time_words() const {
+  if (math_ns == 0) return "no kernel that multiplies";
   return fmt::format(
       "{} of GEMM and attention kernels, in which that is {:.0f} % of the dense peak of {}, {:.0f} "
       "TFLOPS",
@@ -72,17 +108,21 @@ std::string WorkShare::time_words() const {
 std::optional<WorkShare> work_share(const FactInput& in, const ConfigStudy& study,
                                     const ConfigShown& shown) {
   const Layout& l = study.layout;
+  if (!complete(in) || !study.model.shape || !l.global_batch || !l.seq_len) return std::nullopt;
   const Platform* platform = in.gpu.platform;
-  if (!shown.whole || platform == nullptr || !study.model.shape || !l.global_batch || !l.seq_len)
-    return std::nullopt;
+  const bool slice = platform != nullptr && platform->bf16_flops == 0;
   int64_t world = 0;
   for (const RankAnalysis& rank : in.run.ranks) world = std::max<int64_t>(world, rank.world_size);
   const int64_t gpus = l.gpus.value_or(world);
   WorkShare out;
   out.math_ns = math_per_step(in.run);
-  out.peak_tflops = fastest_peak(*platform, shown);
-  out.platform = platform->board.empty() ? platform->key : platform->board;
-  if (gpus <= 0 || out.math_ns <= 0 || out.peak_tflops <= 0) return std::nullopt;
+  const Peaks peaks = peaks_of(in);
+  out.peak_tflops = fastest_peak(peaks, shown);
+  out.sure_peak_tflops = std::max(out.peak_tflops, peaks.bf16);
+  out.platform = platform == nullptr       ? "any GPU at this precision"
+                 : platform->board.empty() ? platform->key
+                                           : platform->board;
+  if (gpus <= 0 || slice || out.peak_tflops <= 0) return std::nullopt;
   const double tokens = static_cast<double>(*l.seq_len) / static_cast<double>(gpus) / 1e12;
   out.tflop = static_cast<double>(*l.global_batch) * tokens *
               flops_per_token(*study.model.shape, *l.seq_len);

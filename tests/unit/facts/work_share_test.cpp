@@ -111,7 +111,19 @@ TEST_CASE("work share: what no run of the file can be is another run's") {
           r.config.settings.emplace_back("gemm_types_seldom_told", "1");
         }).empty());
   CHECK(told([](RankAnalysis& r) { r.graphs_as_a_whole = true; }).empty());
+  // A board that no row knows is held against the fastest GPU there is.
   CHECK(told([](RankAnalysis& r) { r.devices[0].gpu = "a board nobody knows"; }).empty());
+  CHECK(has(told([](RankAnalysis& r) {
+              r.devices[0].gpu = "a board nobody knows";
+              r.devices[0].kernels[0].total_ns /= 3;
+            }),
+            "any GPU at this precision"));
+  CHECK(told([](RankAnalysis& r) {
+          r.devices[0].gpu = "NVIDIA A100-SXM4-80GB MIG 3g.40gb";
+          r.devices[0].kernels[0].total_ns /= 3;
+        }).empty());
+  CHECK(has(told([](RankAnalysis& r) { r.devices[0].kernels.clear(); }),
+            "no kernel that multiplies"));
   CHECK(told({}, StepOrigin::kernel_period).empty());
   CHECK(told({}, StepOrigin::profiler_step).empty());  // may be around one micro-batch of four
   CHECK_FALSE(told([](RankAnalysis& r) { r.framework = "megatron_lm"; }, StepOrigin::profiler_step)
@@ -131,6 +143,33 @@ TEST_CASE("work share: what no run of the file can be is another run's") {
   const std::string batch = "gpus: 8\nglobal_batch: 32\n";
   CHECK_FALSE(told(peer, StepOrigin::optimizer_burst, model(batch)).empty());
   CHECK(told(peer, StepOrigin::optimizer_burst, model(batch + "pp: 8\n")).empty());
+}
+
+TEST_CASE("work share: FP32 is slow on every GPU, which leaves rates out and denies nothing") {
+  const FactDb facts = facts_of(model(kFour), 900, [](RankAnalysis& r) {
+    r.devices[0].gpu = "NVIDIA RTX 5000 Ada Generation Laptop GPU";
+    r.config.precisions = {"fp32"};
+  });
+  CHECK(has(withheld(facts), "the dense peak of any GPU at this precision, 163 TFLOPS"));
+  CHECK(against(facts).empty());
+  // Without the link to launches the records are whole all the same.
+  const FactDb unlinked = facts_of(
+      model(kFour), 300, [](RankAnalysis& r) { r.devices[0].evidence.step_ops_with_launch = 0; });
+  CHECK_FALSE(against(unlinked).empty());
+  const FactDb lost =
+      facts_of(model(kFour), 300, [](RankAnalysis& r) { r.devices[0].launches_without_op = 500; });
+  CHECK(against(lost).empty());
+}
+
+TEST_CASE("work share: what ran did fit, steps or none") {
+  const std::string large = model("gpus: 1\nglobal_batch: 4\n");
+  CHECK(value(facts_of(large, 900), "SELECT recorded FROM fact_layout") == "1");
+  CHECK(value(facts_of(large, 900, {}, StepOrigin::whole), "SELECT recorded FROM fact_layout") ==
+        "1");
+  CHECK(value(facts_of(
+                  large, 900, [](RankAnalysis& r) { r.devices[0].kernels.clear(); },
+                  StepOrigin::whole),
+              "SELECT recorded FROM fact_layout") == "0");
 }
 
 TEST_CASE("work share: no step, no rate") {
