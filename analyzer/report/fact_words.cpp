@@ -58,6 +58,33 @@ std::string spaced(std::string_view s) {
   return out;
 }
 
+// A column of which no table has words: its unit is printed behind the value.
+std::string plain_words(std::string_view column) {
+  for (const std::string_view unit : {"_ns", "_bytes", "_share"})
+    if (ends_with(column, unit)) column.remove_suffix(unit.size());
+  return spaced(column);
+}
+
+bool in_name(char c) {
+  return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// "round(run.idle_share, 3)", "coalesce(mem.headroom_share, 0)": the column, whose words and unit
+// hold for the whole; empty for anything else.
+std::string_view rounded_column(std::string_view expression) {
+  for (const std::string_view call : {"round(", "coalesce("}) {
+    if (expression.substr(0, call.size()) != call || !ends_with(expression, ")")) continue;
+    std::string_view inside = expression.substr(call.size());
+    inside.remove_suffix(1);
+    const std::string_view first = inside.substr(0, inside.find(','));
+    const std::string_view rest = inside.substr(first.size());
+    if (first.find('.') != std::string_view::npos && !column_of(first).empty() &&
+        rest.find_first_not_of(", 0123456789.") == std::string_view::npos)
+      return first;
+  }
+  return {};
+}
+
 std::string upper(std::string s) {
   for (char& c : s)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
@@ -147,6 +174,38 @@ std::string shown(const EvidenceValue& e, Unit unit) {
   return count_text(*e.number);
 }
 
+// What a plain column is about, without its value.
+std::string label_of(const std::string& expression, const Finding& f) {
+  const std::string_view column = column_of(expression);
+  const FactName* words = words_of(expression);
+  std::string out = words != nullptr ? std::string(words->words) : plain_words(column);
+  if (out.find("{}") == std::string::npos) return out;
+  const Subject about = subject_of(expression, f);
+  out = column_template(column, about, out);
+  if (const size_t mark = out.find("{}"); mark != std::string::npos)
+    out.replace(mark, 2, about.words);
+  if (const size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
+  if (!out.empty() && out[0] == ' ') out.erase(0, 1);
+  return out;
+}
+
+// "100 * idle.share" as "100 * (idle for data loading)".
+std::string with_words(const std::string& expression, const Finding& f) {
+  std::string out;
+  for (size_t at = 0; at < expression.size();) {
+    size_t end = at;
+    while (end < expression.size() && in_name(expression[end])) ++end;
+    const std::string name = expression.substr(at, end - at);
+    const bool column =
+        name.find('.') != std::string::npos && !name.empty() && (name[0] < '0' || name[0] > '9');
+    const std::string label = column ? label_of(name, f) : "";
+    if (end == at) out += expression[end++];
+    out += label.empty() ? name : "(" + label + ")";
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<bool> visible_share(const EvidenceValue& e) {
@@ -175,7 +234,11 @@ std::string fact_words(const EvidenceValue& e, const Finding& f) {
   const std::string_view column = column_of(e.expression);
   const FactName* words = words_of(e.expression);
   if (words != nullptr && words->words.empty()) return "";
-  if (column.empty() && words == nullptr) return fmt::format("{} = {}", e.expression, e.value);
+  if (column.empty() && words == nullptr) {
+    if (const std::string_view inner = rounded_column(e.expression); !inner.empty())
+      return fact_words({std::string(inner), e.value, e.number}, f);
+    return fmt::format("{} = {}", with_words(e.expression, f), e.value);
+  }
   const std::string value = shown(e, unit_of(column, words));
   if (value.empty() || (e.value == "unknown" && !e.number)) return "";
   if (column == "main_op") return "mostly " + spaced(value);
@@ -184,16 +247,7 @@ std::string fact_words(const EvidenceValue& e, const Finding& f) {
                             : fmt::format("steps found by {}", phrase_of_origin(value));
   if (column == "where_ranks")
     return (value.find(',') == std::string::npos ? "on rank " : "on ranks ") + value;
-  std::string out = words != nullptr ? std::string(words->words) : spaced(column);
-  if (out.find("{}") != std::string::npos) {
-    const Subject about = subject_of(e.expression, f);
-    out = column_template(column, about, out);
-    if (const size_t mark = out.find("{}"); mark != std::string::npos)
-      out.replace(mark, 2, about.words);
-    if (const size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
-    if (!out.empty() && out[0] == ' ') out.erase(0, 1);
-  }
-  return out + ' ' + value;
+  return label_of(e.expression, f) + ' ' + value;
 }
 
 }  // namespace ws

@@ -250,7 +250,7 @@ TEST_CASE("evidence names what its alias stands for and leaves out what says not
   const Report report = build(exchange_facts(), {f});
   CHECK(report.findings[0].because ==
         "idle for graph launches 12.0 %, attention kernels per step 3, mean kernel 4.8 us, peak "
-        "reserved 512 B, 100 * idle.share = 12.0");
+        "reserved 512 B, 100 * (idle for graph launches) = 12.0");
 }
 
 TEST_CASE("a part is 'of it' only behind what it is a part of") {

@@ -37,6 +37,11 @@ TEST_CASE("fact words: names and units of a reader, no aliases and columns") {
   CHECK(words("round(col.bus_gbps)", 26, "26") == "bus GB/s 26");
   CHECK(words("coalesce(cfg.moe_token_dispatcher_type, 'allgather')", std::nullopt, "alltoall") ==
         "dispatcher alltoall");
+  // Rules of one's own may read any column, and round it.
+  CHECK(words("r.step_mean_ns", 22'200'000) == "step mean 22.2 ms");
+  CHECK(words("round(r.idle_share, 3)", 0.412, "0.412") == "idle 41.2 %");
+  CHECK(words("coalesce(m.headroom_share, 0)", 0.25, "0.25") == words("m.headroom_share", 0.25));
+  CHECK(words("round(r.idle_share + 1)", 1, "1") == "round((idle) + 1) = 1");
   CHECK(words("4 * cfg.pp", 16, "16").empty());  // a mark in the words of the rule
   CHECK(words("cfg.recompute_modules", std::nullopt, " mlp layernorm ") ==
         "recomputed modules mlp layernorm");
@@ -82,7 +87,7 @@ TEST_CASE("fact words: all that a rule or the configuration shows has words of i
 TEST_CASE("fact words: what is not known or says nothing is left out") {
   CHECK(words("cfg.vpp", std::nullopt, "unknown").empty());
   CHECK(words("run.framework", std::nullopt, "pytorch").empty());
-  CHECK(words("100 * run.share_lo", 12, "12.0") == "100 * run.share_lo = 12.0");
+  CHECK(words("100 * run.share_lo", 12, "12.0") == "100 * (the loss takes at least) = 12.0");
   CHECK(visible_share({"run.share_lo", "", 0.2}) == true);
   CHECK(visible_share({"run.share_lo", "", 0.0001}) == false);
   CHECK_FALSE(visible_share({"host.kernels_per_step", "", 12}));
