@@ -26,7 +26,7 @@ CREATE TABLE fact_run (
   step_window TEXT NOT NULL,        -- one of: device host whole
   step_count INTEGER NOT NULL,      -- complete steps of the rank with most; 0: none found
   steady_count INTEGER NOT NULL,    -- of these, steps in the means
-  step_mean_ns INTEGER,             -- mean steady step over devices; NULL: no device record
+  step_mean_ns INTEGER,             -- mean steady step over devices, of the whole window where step_count is 0; NULL: no device record
   step_median_ns INTEGER,           -- median over (device, steady step)
   step_min_ns INTEGER,
   step_max_ns INTEGER,
@@ -61,7 +61,8 @@ CREATE TABLE fact_run (
   inference INTEGER,                -- 1: names of serving or of a paged cache of keys and values were recorded, and none of a backward pass or an optimizer; NULL: no sign of it
   file_damaged INTEGER NOT NULL DEFAULT 0, -- 1: a file is damaged: records of any step may be missing or wrong
   times_out_of_range INTEGER NOT NULL DEFAULT 0, -- 1: records with impossible times were left out
-  source_format TEXT                -- of all input files; one of: nsys-sqlite kineto-json wallsight-recording; NULL: they differ
+  source_format TEXT,               -- of all input files; one of: nsys-sqlite kineto-json wallsight-recording; NULL: they differ
+  lone_gpu INTEGER NOT NULL DEFAULT 0 -- 1: one GPU that never communicates in whole steps, and no sign of a job with more
 ) STRICT;
 
 -- One row: configuration of the run as given or as the trace shows it. NULL: not known.

@@ -134,6 +134,26 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   return told->rule;
 }
 
+// Rules speak of the fullest rank; one GPU alone is all there is.
+void say_for_one_gpu(std::vector<Finding>& findings) {
+  constexpr std::string_view kRank = "the fullest rank", kGpu = "the GPU";
+  const auto say = [&](std::string& text) {
+    for (size_t at = text.find(kRank); at != std::string::npos; at = text.find(kRank, at))
+      text.replace(at, kRank.size(), kGpu);
+  };
+  for (Finding& f : findings) {
+    say(f.why);
+    for (Action& a : f.actions) say(a.set), say(a.to), say(a.note);
+    for (auto* lines : {&f.published, &f.pitfalls, &f.verify})
+      for (std::string& line : *lines) say(line);
+  }
+}
+
+bool is_lone(const FactDb& facts) {
+  auto row = facts.db().prepare("SELECT lone_gpu FROM fact_run");
+  return row && row->step() && row->int64(0) == 1;
+}
+
 // Whose file it is comes before what that file has.
 void tell_first(const std::string& told, std::vector<Finding>& ordered) {
   const auto at = std::find_if(ordered.begin(), ordered.end(),
@@ -154,7 +174,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   const Settings in_use = settings_in_use(facts, rules.flag_table);
   const OwnKeys keys = own_keys(facts, rules.flag_table);
   const auto floors = floor_texts(facts, rules.flag_table);
-  const bool recorded = is_recorded(facts);
+  const bool recorded = is_recorded(facts), lone = is_lone(facts);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> findings;
   findings.reserve(rules.rules.size());
@@ -175,6 +195,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
   if (!other.empty()) tell_first(other, ordered);
   note_shared_gains(ordered);
+  if (lone) say_for_one_gpu(ordered);
   say_floors(ordered, rules.flag_table, floors);
   return ordered;
 }

@@ -23,7 +23,7 @@ const std::vector<WhatIfWords>& what_if_words() {
       {"launch_zero", "launch calls and the host code between them take no time"},
       {"sync_zero", "the host never waits for the device"},
       {"dataload_zero", "the next batch is always there"},
-      {"alloc_zero", "cudaMalloc, cudaFree and kin take no time"},
+      {"alloc_zero", "calls that allocate or free device memory take no time"},
       {"gc_zero", "Python's garbage collection takes no time"},
       {"recompute_zero", "nothing is computed again in the backward pass"},
       {"offload_zero", "copies of offloaded state take no time"},

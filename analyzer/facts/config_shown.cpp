@@ -100,16 +100,6 @@ bool complete(const RunAnalysis& run, const RunEvidence& evidence) {
   });
 }
 
-// Nothing says that the recording is a part of a job: a rank that is known has peers somewhere.
-bool lone_gpu(const RunAnalysis& run) {
-  if (run.ranks.size() != 1 || run.ranks[0].devices.size() != 1) return false;
-  const RankAnalysis& rank = run.ranks[0];
-  const bool known =
-      rank.world_size > 1 || (rank.world_size == 0 && rank.rank_source != RankSource::order);
-  return !known && rank.communicators.empty() && rank.devices[0].collectives.empty() &&
-         rank.devices[0].comm.total_ns == 0;
-}
-
 // Ranges of a user and of the profiler may be around micro-batches, but for those of Megatron's
 // own loop, and what repeats may be less.
 bool steps_are_updates(const RunAnalysis& run) {
@@ -140,12 +130,23 @@ void look_for_program(const RunAnalysis& run, ConfigShown& out) {
 
 }  // namespace
 
+bool lone_gpu(const RunAnalysis& run, const RunEvidence& evidence) {
+  if (!complete(run, evidence) || run.ranks.size() != 1 || run.ranks[0].devices.size() != 1)
+    return false;
+  const RankAnalysis& rank = run.ranks[0];
+  // A rank that is known has peers somewhere.
+  const bool one_of_many =
+      rank.world_size > 1 || (rank.world_size == 0 && rank.rank_source != RankSource::order);
+  return !one_of_many && rank.communicators.empty() && rank.devices[0].collectives.empty() &&
+         rank.devices[0].comm.total_ns == 0;
+}
+
 ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   ConfigShown out;
   out.whole = complete(run, evidence);
   out.step_ns = static_cast<double>(run.means.step_ns());
   out.steps_are_updates = steps_are_updates(run);
-  out.lone = out.whole && lone_gpu(run);
+  out.lone = lone_gpu(run, evidence);
   out.no_recompute = out.whole && no_recompute(run, "recompute_would_show");
   out.no_checkpoint = out.whole && no_recompute(run, "recompute_ranges_would_show");
   out.recompute = recompute_everywhere(run, out.step_ns);

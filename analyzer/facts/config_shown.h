@@ -49,6 +49,9 @@ struct ConfigShown {
   std::string sign;
 };
 
+// Nothing says that the recording is a part of a job: whole steps of one GPU without communication.
+bool lone_gpu(const RunAnalysis& run, const RunEvidence& evidence);
+
 ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence);
 
 }  // namespace ws

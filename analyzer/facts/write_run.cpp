@@ -228,7 +228,7 @@ Result<void> write_run(const Database& db, const FactInput& in) {
             known(facts.os == "linux" || facts.os == "windows", facts.os),
             looks_like_inference(in.run) ? std::optional<int64_t>(1) : std::nullopt,
             noted(in.run, NoteCode::damaged_file), noted(in.run, NoteCode::time_out_of_range),
-            known(!facts.format.empty(), facts.format));
+            known(!facts.format.empty(), facts.format), lone_gpu(in.run, e));
   if (auto ok = table.result(); !ok) return ok;
   return write_sources(db, in);
 }

@@ -336,7 +336,7 @@ Table memory_table(const Report& report) {
   }
   if (m.alloc_share > 0)
     row("allocator stalls", percent_text(m.alloc_share),
-        "device idle inside cudaMalloc, cudaFree and kin");
+        "device idle inside calls that allocate or free its memory");
   // Bytes are of all copies; what offload exposes stands in its own row.
   const auto direction = [&](double exposed) {
     return m.offload_bytes > 0 ? fmt::format("{} with offload; exposed of other copies {}", per,

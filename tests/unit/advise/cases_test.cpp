@@ -132,6 +132,22 @@ TEST_CASE("advise judges with every rule and orders the findings") {
   CHECK((*findings)[1].status == FindingStatus::no);
 }
 
+TEST_CASE("one GPU alone has no fullest rank") {
+  RuleSet set;
+  set.rules.push_back(test::good_rule(test::plain_rule()));
+  set.rules[0].pitfalls = {RuleLine{"read the peak of the fullest rank first", {}, ""}};
+  const auto pitfall = [&](int lone) {
+    const FactDb facts =
+        test::facts_of(R"({"fact_run": {"cause": "allocator", "lone_gpu": )" +
+                       std::to_string(lone) + R"(}, "fact_memory": {"headroom_share": 0.01}})");
+    const auto findings = advise(facts, set);
+    REQUIRE(findings);
+    return findings->at(0).pitfalls.at(0);
+  };
+  CHECK(pitfall(0) == "read the peak of the fullest rank first");
+  CHECK(pitfall(1) == "read the peak of the GPU first");
+}
+
 TEST_CASE("facts without a run are refused") {
   auto facts = FactDb::in_memory();
   REQUIRE(facts);

@@ -227,6 +227,20 @@ TEST_CASE("lone GPU: not sure where it may be one of many, or plays one") {
   CHECK(told({}, "", StepOrigin::whole).empty());
 }
 
+TEST_CASE("lone GPU: the fact of the run") {
+  const auto lone = [](const Change& change, StepOrigin origin = StepOrigin::optimizer_burst) {
+    return value(facts_of(model(kFour), 900, change, origin), "SELECT lone_gpu FROM fact_run");
+  };
+  CHECK(lone({}) == "1");
+  CHECK(lone([](RankAnalysis& r) {
+          r.world_size = 1;
+          r.rank_source = RankSource::file_name;
+        }) == "1");
+  CHECK(lone([](RankAnalysis& r) { r.rank_source = RankSource::file_name; }) == "0");
+  CHECK(lone([](RankAnalysis& r) { r.devices[0].comm = {1000, 0}; }) == "0");
+  CHECK(lone({}, StepOrigin::whole) == "0");
+}
+
 TEST_CASE("lone GPU: a dry run has no rates") {
   CHECK(has(
       withheld(facts_of(model("gpus: 8\ntp: 8\nglobal_batch: 4\nfake_process_group: true\n"), 900)),
