@@ -41,8 +41,7 @@ Choices choices_of(const RunConfig& config, const Layout& layout,
   // What torchtitan's or a script's own selection keeps is not in the file.
   if (text(config, "framework") == "pytorch" &&
       text(config, "recompute_granularity") == "selective" && out.recomputed.empty())
-    assumed.emplace_back(
-        "selective checkpoints counted like none: the truth lies between none and full");
+    assumed.emplace_back("the lines are those without recompute: a selection recomputes some");
   const std::string precision = precision_of(config).value_or("bf16");
   out.fp32 = precision == "fp32" || precision == "tf32";
   out.fp8 = precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";

@@ -146,6 +146,25 @@ std::optional<Error> nothing_in(std::string_view text, const std::string& source
                   source, comments ? "comments alone" : "an empty file")};
 }
 
+std::optional<Error> python_program(std::string_view text, const std::string& source) {
+  bool imports = false, defines = false, torchtitan = false;
+  for_each_line(text, [&](std::string_view line, size_t) {
+    const auto begins = [&](std::string_view with) { return line.substr(0, with.size()) == with; };
+    const bool import = begins("import ") || (begins("from ") && line.find(" import ") != line.npos);
+    imports |= import;
+    torchtitan |= import && line.find("torchtitan") != line.npos;
+    defines |= begins("def ") || begins("class ") || begins("@dataclass");
+  });
+  if (!imports || !(defines || torchtitan)) return std::nullopt;
+  return Error{fmt::format(
+      "{}: expected settings, found a program of Python, which makes them when it runs; give {}",
+      source,
+      torchtitan ? "the command that starts torchtitan with its flags (--training.seq_len 8192), a "
+                   "TOML of torchtitan, or the keys of schemas/run_config.schema.json"
+                 : "the command that starts the run, or the keys of "
+                   "schemas/run_config.schema.json")};
+}
+
 bool meant_as_toml(std::string_view text, const std::string& source) {
   if (ends_with(source, ".toml")) return true;
   bool first = true, section = false, setting = false;

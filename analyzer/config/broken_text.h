@@ -12,6 +12,10 @@ namespace ws {
 // Blanks or comments alone.
 std::optional<Error> nothing_in(std::string_view text, const std::string& source);
 
+// A program of Python that makes its configuration when it runs, such as torchtitan's
+// config_registry.py.
+std::optional<Error> python_program(std::string_view text, const std::string& source);
+
 bool meant_as_toml(std::string_view text, const std::string& source);
 // The first line that TOML can not have.
 std::optional<Error> broken_toml(std::string_view text, const std::string& source);

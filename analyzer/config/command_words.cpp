@@ -27,6 +27,17 @@ void read_assignment(const ShellWord& word, ConfigBuilder& out) {
   out.set_variable(name, value, word.line);
 }
 
+// torchtitan's flags are the paths of its TOML, with either dash: "--training.seq-len".
+const Spelling* by_dotted_flag(std::string_view name) {
+  std::string path(name.substr(2));
+  std::replace(path.begin(), path.end(), '-', '_');
+  return path.find('.') == std::string::npos ? nullptr : key_table().by_path(path);
+}
+
+bool is_truth(std::string_view w) {
+  return w == "True" || w == "False" || w == "true" || w == "false";
+}
+
 // How many of the words after `flag` are its values.
 size_t count_values(const std::vector<ShellWord>& words, size_t flag) {
   size_t n = 0;
@@ -37,6 +48,19 @@ size_t count_values(const std::vector<ShellWord>& words, size_t flag) {
 
 }  // namespace
 
+const Spelling* flag_spelling(std::string_view name) {
+  const Spelling* s = key_table().by_flag(name);
+  return s != nullptr || !is_flag(name) ? s : by_dotted_flag(name);
+}
+
+bool starts_torchtitan(const std::vector<ShellWord>& words) {
+  return std::any_of(words.begin(), words.end(), [](const ShellWord& w) {
+    const std::string name = w.text.substr(0, w.text.find('='));
+    return w.text.find("torchtitan") != std::string::npos ||
+           (is_flag(name) && by_dotted_flag(name) != nullptr);
+  });
+}
+
 void read_words(const std::vector<ShellWord>& words, ConfigBuilder& out) {
   for (size_t i = 0; i < words.size(); ++i) {
     const ShellWord& word = words[i];
@@ -46,7 +70,7 @@ void read_words(const std::vector<ShellWord>& words, ConfigBuilder& out) {
     }
     const size_t equals = word.text.find('=');
     const std::string name = word.text.substr(0, equals);
-    const Spelling* s = key_table().by_flag(name);
+    const Spelling* s = flag_spelling(name);
     if (s == nullptr) {
       out.unknown(name, word.line);
       continue;
@@ -55,8 +79,10 @@ void read_words(const std::vector<ShellWord>& words, ConfigBuilder& out) {
       out.set(*s, std::string_view(word.text).substr(equals + 1), name, word.line);
       continue;
     }
-    const bool bare = !s->constant.empty() || s->key->type == KeyType::boolean;
     const size_t values = count_values(words, i);
+    const bool dotted = name.find('.') != std::string::npos;
+    const bool bare = !s->constant.empty() || (s->key->type == KeyType::boolean &&
+                                               !(dotted && values > 0 && is_truth(words[i + 1].text)));
     if (bare) {
       out.set(*s, "true", name, word.line);
     } else if (values == 0) {

@@ -78,12 +78,24 @@ std::optional<std::string> model_name(const RunConfig& config) {
 
 using NamedModel = std::pair<const std::string, KnownModel>;
 
+const NamedModel* find_model(const std::string& name, const KnownRuns& known);
+
+// "8B_flex" is the model 8B with another attention: its sizes are the same.
+// source: torchtitan torchtitan/models/llama3/__init__.py
+const NamedModel* of_its_attention(const std::string& plain, const KnownRuns& known) {
+  for (const std::string_view ending : {"_flex_attn", "_varlen_attn", "_flex", "_varlen", "_sdpa"})
+    if (plain.size() > ending.size() &&
+        plain.compare(plain.size() - ending.size(), ending.size(), ending) == 0)
+      return find_model(plain.substr(0, plain.size() - ending.size()), known);
+  return nullptr;
+}
+
 const NamedModel* find_model(const std::string& name, const KnownRuns& known) {
   const std::string plain = plain_name(name);
   for (const NamedModel& m : known.models)
     if (m.first == plain || std::count(m.second.also.begin(), m.second.also.end(), plain) > 0)
       return &m;
-  return nullptr;
+  return of_its_attention(plain, known);
 }
 
 // The model whose layers, width and experts the configuration states.

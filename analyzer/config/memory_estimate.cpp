@@ -204,6 +204,23 @@ int64_t bytes_of(const RankMemory& rank, MemoryKind kind) {
   return sum;
 }
 
+namespace {
+
+// PyTorch's selection is code, or a rule of torchtitan over single operations.
+bool unknown_selection(const RunConfig& config) {
+  return text(config, "framework") == "pytorch" &&
+         text(config, "recompute_granularity") == "selective" &&
+         list(config, "recompute_modules").value_or(std::vector<std::string>{}).empty();
+}
+
+RunConfig with_full_recompute(RunConfig config) {
+  for (ConfigEntry& e : config.entries)
+    if (e.key == "recompute_granularity") e.value = std::string("full");
+  return config;
+}
+
+}  // namespace
+
 MemoryEstimate estimate_memory(const RunConfig& config, const Layout& layout, const ModelShape& m,
                                const PipelineSplit& split) {
   MemoryEstimate out;
@@ -224,6 +241,10 @@ MemoryEstimate estimate_memory(const RunConfig& config, const Layout& layout, co
       out.worst = out.ranks.size() - 1;
   }
   out.uncertainty_bytes = out.ranks[out.worst].total_bytes / 10;
+  if (unknown_selection(config))
+    out.least_bytes = estimate_memory(with_full_recompute(config), layout, m, split)
+                          .ranks[out.worst]
+                          .total_bytes;
   out.excluded = {"allocator fragmentation", "NCCL and CUDA workspaces (some GB)",
                   "uneven routing of tokens"};
   if (text(config, "cuda_graph_impl").value_or("none") != "none")

@@ -3,6 +3,7 @@
 // formula and where it is known from. Not in it, and why the truth is higher: fragmentation, NCCL
 // and CUDA workspaces, buffers of CUDA graphs and dispatchers, uneven routing.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct MemoryEstimate {
   size_t worst = 0;
   int64_t uncertainty_bytes = 0;  // of the worst rank, up and down; a part that is always above is
                                   // named in `excluded`
+  // Of the worst rank, where the file does not say which operations a selective checkpoint keeps:
+  // with all of them recomputed. The totals are then with none.
+  std::optional<int64_t> least_bytes;
   std::vector<std::string> assumed, excluded;
 };
 

@@ -164,6 +164,13 @@ void add_torchrun_default(RunConfig& config, const std::vector<ShellWord>& words
               entry(config, "gpus_per_node")->place + " (one node, the default of torchrun)");
 }
 
+// "--module llama3 --config llama3_8b" of torchtitan's registry: the second names the model.
+void name_model(const std::vector<ShellWord>& words, ConfigBuilder& out) {
+  for (size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i].text == "--config" && !words[i].command_end)
+      out.set(*key_table().by_native("model"), words[i + 1].text, "--config", words[i].line);
+}
+
 Result<RunConfig> read_command(std::vector<ShellWord> words,
                                const std::vector<ShellAssignment>& assignments,
                                const std::string& source, const std::string& format) {
@@ -175,10 +182,20 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
     return w.text[0] != '-' && equals != std::string::npos &&
            w.text.substr(0, equals).find('.') != std::string::npos;
   });
+  const bool torchtitan = !bridge && starts_torchtitan(words);
   if (bridge) out.default_framework("megatron_bridge");
+  if (torchtitan) name_model(words, out);
+  if (torchtitan) out.default_framework("pytorch");
   auto config = out.finish();
   if (config) add_torchrun_default(*config, words);
-  if (!config || bridge) return config;
+  if (config && torchtitan) {
+    config->partial = true;
+    add_missing(*config, "fsdp_shard_size", int64_t{0}, "default of torchtitan");
+    config->notes.push_back(
+        "torchtitan takes the rest from its TOML (--job.config_file) or its registry (--config): "
+        "what is not among the flags counts as unknown");
+  }
+  if (!config || bridge || torchtitan) return config;
   if (!may_be_megatron(*config, words)) {
     config->partial = true;
     config->notes.push_back(
@@ -224,7 +241,7 @@ bool has_launch(const std::vector<ShellWord>& words, std::string_view text) {
     const bool outside =
         first && !w.empty() && w.find_first_not_of(kFromOutside) == std::string_view::npos;
     started |= program || outside || (first && flag);
-    if (started && flag && key_table().by_flag(w.substr(0, w.find('='))) != nullptr) return true;
+    if (started && flag && flag_spelling(w.substr(0, w.find('='))) != nullptr) return true;
     if (started && !flag && w.find('.') < w.find('=') && w.find('=') != std::string_view::npos)
       return true;
     const bool assignment = !flag && w.find('=') != std::string_view::npos;
@@ -239,7 +256,7 @@ bool has_known_flags(std::string_view text) {
     const bool starts_word = at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n' ||
                              text[at - 1] == '\t' || text[at - 1] == '(' || text[at - 1] == '"';
     const size_t end = std::min(text.find_first_of(" =\t\r\n\\\")", at), text.size());
-    if (starts_word && key_table().by_flag(text.substr(at, end - at)) != nullptr) return true;
+    if (starts_word && flag_spelling(text.substr(at, end - at)) != nullptr) return true;
   }
   return false;
 }
@@ -290,6 +307,8 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     auto words = words_of_json(text);
     if (!words.empty()) return read_command(std::move(words), {}, source, "command line");
   }
+  if (first != '{' && !has_python_settings(text))
+    if (auto program = python_program(text, source)) return *program;
   if (first != '{' && has_python_settings(text)) {
     ConfigBuilder out(source, "settings of a Bridge recipe", Twice::last_wins);
     read_settings(text, out);

@@ -7,8 +7,13 @@
 
 namespace ws {
 
-// Words of a command: Megatron-LM flags, launcher flags, Bridge overrides (model.x=8), NAME=VALUE.
+// Words of a command: Megatron-LM flags, torchtitan's (--training.seq_len 8192), launcher flags,
+// Bridge overrides (model.x=8), NAME=VALUE.
 void read_words(const std::vector<ShellWord>& words, ConfigBuilder& out);
+// nullptr: no flag of a known setting.
+const Spelling* flag_spelling(std::string_view name);
+// torchtitan is named, or one of its flags.
+bool starts_torchtitan(const std::vector<ShellWord>& words);
 // What Megatron-LM prints at start, between its two lines of dashes.
 bool has_argument_dump(std::string_view text);
 void read_argument_dump(std::string_view text, ConfigBuilder& out);

@@ -165,7 +165,7 @@ void put_platform_and_memory(Row& row, const ConfigStudy& study) {
   };
   const int64_t around = study.memory->uncertainty_bytes;
   row.put_share("memory_share", share(bytes));
-  row.put_share("memory_lo_share", share(bytes - around));
+  row.put_share("memory_lo_share", share(study.memory->least_bytes.value_or(bytes) - around));
   row.put_share("memory_hi_share", share(saturating_sum(bytes, around)));
 }
 

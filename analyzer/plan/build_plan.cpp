@@ -86,6 +86,7 @@ std::optional<PlanMemory> memory_of(const ConfigStudy& study) {
   for (const RankMemory& r : m.ranks) out.rank_totals.push_back(r.total_bytes);
   out.total_bytes = m.ranks[m.worst].total_bytes;
   out.uncertainty_bytes = m.uncertainty_bytes;
+  out.least_bytes = m.least_bytes;
   if (study.capacity_bytes > 0) {
     out.capacity_bytes = study.capacity_bytes;
     out.capacity_of = study.platform == nullptr       ? "as its name says"

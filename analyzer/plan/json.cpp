@@ -52,6 +52,7 @@ Json memory_json(const std::optional<PlanMemory>& memory) {
   }
   return {{"parts", parts},
           {"total_bytes", memory->total_bytes},
+          {"least_bytes", maybe(memory->least_bytes)},
           {"capacity_bytes", maybe(memory->capacity_bytes)},
           {"uncertainty",
            {{"bytes", memory->uncertainty_bytes},

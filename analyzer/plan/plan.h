@@ -33,6 +33,7 @@ struct PlanMemory {
   size_t rank = 0;
   std::vector<int64_t> rank_totals;
   int64_t total_bytes = 0, uncertainty_bytes = 0;
+  std::optional<int64_t> least_bytes;  // the total is the upper end of a range
   std::optional<int64_t> capacity_bytes;
   std::string capacity_of;  // "h100"
   std::vector<std::string> assumed, excluded;

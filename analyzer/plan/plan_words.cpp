@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "plan/render_plan.h"
+#include "report/numbers.h"
 
 namespace ws {
 
@@ -15,6 +16,12 @@ Result<PlanFormat> find_plan_format(std::string_view name) {
 
 std::string gpus_words(int64_t count) {
   return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+}
+
+std::string memory_words(const PlanMemory& m) {
+  if (!m.least_bytes) return bytes_text(m.total_bytes);
+  return fmt::format("{} (all recomputed) to {} (nothing)", bytes_text(*m.least_bytes),
+                     bytes_text(m.total_bytes));
 }
 
 std::string grid_arithmetic(const PlanGrid& grid) {

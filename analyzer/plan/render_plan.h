@@ -21,6 +21,8 @@ Result<PlanFormat> find_plan_format(std::string_view name);
 
 // Shared by the renderers: "TP 1 x CP 32 x PP 8 = 256, DP 1", and what a finding is.
 std::string gpus_words(int64_t count);         // "1 GPU", "8 GPUs"
+// "17.2 GiB", or both ends where the recompute is not known.
+std::string memory_words(const PlanMemory& memory);
 std::string result_words(const Plan& plan);    // "adds up and fits the memory; smallest job 8 GPUs"
 std::string software_words(const Plan& plan);  // "Megatron-LM 0.16"; "": not known
 std::string model_words(const Plan& plan);     // what a file of a model alone gives

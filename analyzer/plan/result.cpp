@@ -12,7 +12,8 @@ namespace {
 std::string memory_state(const Plan& p) {
   if (!p.memory || !p.memory->capacity_bytes) return "unknown";
   const int64_t capacity = *p.memory->capacity_bytes, around = p.memory->uncertainty_bytes;
-  if (p.memory->total_bytes - around > capacity) return "does_not_fit";
+  const int64_t least = p.memory->least_bytes.value_or(p.memory->total_bytes);
+  if (least - around > capacity) return "does_not_fit";
   return p.memory->total_bytes + around > capacity ? "may_not_fit" : "fits";
 }
 

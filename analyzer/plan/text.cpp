@@ -60,12 +60,15 @@ void memory(const Plan& p, std::ostream& out) {
   }
   if (!nothing.empty()) line(out, "nothing kept", nothing);
   std::string total =
-      fmt::format("{} +- {}", bytes_text(m.total_bytes), bytes_text(m.uncertainty_bytes));
+      fmt::format("{} +- {}", memory_words(m), bytes_text(m.uncertainty_bytes));
   if (m.capacity_bytes) {
-    total += fmt::format(
-        ", {:.0f} % of {} ({})",
-        100.0 * static_cast<double>(m.total_bytes) / static_cast<double>(*m.capacity_bytes),
-        bytes_text(*m.capacity_bytes), m.capacity_of);
+    const auto percent = [&](int64_t bytes) {
+      return fmt::format("{:.0f}", 100.0 * static_cast<double>(bytes) /
+                                       static_cast<double>(*m.capacity_bytes));
+    };
+    total += fmt::format(", {}{} % of {} ({})",
+                         m.least_bytes ? percent(*m.least_bytes) + " to " : "",
+                         percent(m.total_bytes), bytes_text(*m.capacity_bytes), m.capacity_of);
   }
   line(out, "total", total + fmt::format("; pipeline rank {}", m.rank));
   if (!m.assumed.empty()) line(out, "assumed", fmt::format("{}", fmt::join(m.assumed, "; ")));

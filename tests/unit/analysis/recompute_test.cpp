@@ -50,6 +50,24 @@ TEST_CASE("recompute: where none would be missed") {
   CHECK_FALSE(would_show(true, true, true));
 }
 
+TEST_CASE("recompute: checkpoints have ranges where backward ops have them, not by phases alone") {
+  constexpr const char* kForward = "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>(P)";
+  constexpr const char* kBackward = "void flash_bwd_dq_dk_dv_loop_kernel<Traits<128>>(P)";
+  const auto labels = [&](const char* range, RangeSource source) {
+    Maker m;
+    m.range(1000, 2000, range, 2, source);
+    m.op(10, 3000, 3010, kForward, 1);
+    m.op(1010, 3010, 3020, kBackward, 2);
+    return label_ops(m.b.seal(), classes());
+  };
+  const Labels ops = labels("autograd::engine::evaluate_function: FlashBackward", kCpu);
+  CHECK(ops.recompute_would_show);
+  CHECK(ops.recompute_ranges_would_show);
+  const Labels phase = labels("backward compute", RangeSource::nvtx);
+  CHECK(phase.recompute_would_show);
+  CHECK_FALSE(phase.recompute_ranges_would_show);
+}
+
 TEST_CASE("recompute: copies are never flagged") {
   Maker m;
   m.range(0, 1000, "recompute");

@@ -291,4 +291,46 @@ TEST_CASE("read: torchrun without --nnodes is one node") {
     CHECK(entry(read(other + end), "gpus") == nullptr);
 }
 
+TEST_CASE("read config: what norms leave free is read from the environment") {
+  const RunConfig script = read("export NVTE_FWD_LAYERNORM_SM_MARGIN=16\n" + kScript);
+  CHECK(value(script, "layernorm_fwd_sm_margin") == "16");
+  CHECK(value(script, "layernorm_bwd_sm_margin") == "-");
+  const RunConfig yaml = read("tp: 2\nenv: {NVTE_BWD_LAYERNORM_SM_MARGIN: 20}\n");
+  CHECK(value(yaml, "layernorm_bwd_sm_margin") == "20");
+}
+
+TEST_CASE("read config: flags of torchtitan are the paths of its TOML") {
+  const RunConfig c = read(
+      "torchrun --nproc_per_node=8 -m torchtitan.train --module llama3 --config llama3_8b "
+      "--parallelism.tensor_parallel_degree 2 --training.seq-len=8192 --compile.enable "
+      "--activation_checkpoint.mode full\n");
+  CHECK(value(c, "framework") == "pytorch");
+  CHECK(value(c, "model") == "llama3_8b");
+  CHECK(value(c, "tp") == "2");
+  CHECK(value(c, "seq_len") == "8192");
+  CHECK(value(c, "torch_compile") == "true");
+  CHECK(value(c, "recompute_granularity") == "full");
+  CHECK(c.partial);
+  REQUIRE_FALSE(c.notes.empty());
+  CHECK(c.notes.back().find("--job.config_file") != std::string::npos);
+}
+
+TEST_CASE("read config: a program of Python is no configuration, and says what to give") {
+  const auto refused = [](const char* text) {
+    const auto c = read_config(text, "config_registry.py");
+    return c ? std::string() : c.error().message;
+  };
+  const std::string registry = refused(
+      "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> Trainer.Config:\n"
+      "    return Trainer.Config(training=TrainingConfig(seq_len=8192))\n");
+  CHECK(registry.find("a program of Python") != std::string::npos);
+  CHECK(registry.find("--training.seq_len 8192") != std::string::npos);
+  CHECK(refused("import torch\n\ndef main():\n    pass\n").find("the command that starts") !=
+        std::string::npos);
+  // The recipes of Bridge set what they change.
+  CHECK(refused("from megatron.bridge import recipes\n\ndef main():\n"
+                "    cfg.model.tensor_model_parallel_size = 2\n")
+            .empty());
+}
+
 }  // namespace ws

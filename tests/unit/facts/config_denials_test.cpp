@@ -167,6 +167,24 @@ TEST_CASE("denials: full recompute where it would show") {
             .empty());
 }
 
+TEST_CASE("denials: experts of the file where no rank has a kernel of them") {
+  const auto keys = [](const char* setting, const FactRowValues& asked) {
+    return denied_keys(run_with(CommKind::dp, {},
+                                [&](RankAnalysis& r) {
+                                  if (*setting != 0) r.config.settings.emplace_back(setting, "1");
+                                }),
+                       asked);
+  };
+  const FactRowValues moe = {{"num_experts", int64_t{64}}};
+  CHECK(keys("no_experts_seen", moe) == "num_experts");
+  CHECK(keys("no_experts_seen", {{"ep", int64_t{4}}}) == "num_experts");
+  CHECK(keys("experts_seen", moe).empty());
+  CHECK(keys("", moe).empty());  // routing may be made of kernels that sort
+  CHECK(keys("no_experts_seen", {{"num_experts", int64_t{1}}}).empty());
+  // A stage may hold the dense layers alone.
+  CHECK(keys("no_experts_seen", {{"num_experts", int64_t{64}}, {"pp", int64_t{2}}}).empty());
+}
+
 TEST_CASE("denials: loader, gradients, sharding and the exchange of context parallelism") {
   const RunAnalysis none = run_with(CommKind::dp, {});
   const auto workers = [&](int64_t asked, int64_t seen) {

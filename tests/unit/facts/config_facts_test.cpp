@@ -145,6 +145,20 @@ TEST_CASE("config facts: values, lists, derived columns") {
   CHECK(value(f, "fact_layout", "heads_fit") == "NULL");
 }
 
+TEST_CASE("config facts: one recipe of FP8 for the GPU and the model") {
+  const auto recipe = [](const std::string& yaml) {
+    const FactDb f = facts_of(yaml);
+    return value(f, "fact_layout", "fp8_recipe_suggested") + " " +
+           value(f, "fact_layout", "mixed_precision_suggested");
+  };
+  const std::string experts = "num_experts: 64\nmulti_latent_attention: true\n";
+  CHECK(recipe("tp: 2\n") == "NULL NULL");
+  CHECK(recipe("platform: h100\n") == "tensorwise bf16_with_fp8_current_scaling_mixed");
+  CHECK(recipe("platform: h100\n" + experts) ==
+        "blockwise bf16_with_fp8_subchannel_scaling_mixed");
+  CHECK(recipe("platform: gb200\n" + experts) == "mxfp8 bf16_with_mxfp8_mixed");
+}
+
 TEST_CASE("config facts: settings as the frameworks write them") {
   const FactDb f = facts_of(
       "manual_gc: true\nmanual_gc_interval: 50\nfp8_format: hybrid\ngrad_reduce_in_fp32: false\n"
