@@ -228,13 +228,14 @@ FactRowValues config_row(const RunConfig& config) {
     if (const ConfigEntry* e = entry(config, column.column)) out[column.column] = fact_of(e->value);
   }
   // The sizes of a model are no settings that a run could have made or left out.
-  out["given"] = static_cast<int64_t>(config.format != kModelCardFormat);
+  const bool of_run = config.format != kModelCardFormat;
+  out["given"] = static_cast<int64_t>(of_run);
   // A file for Bridge says what differs from a recipe, which is elsewhere.
   const std::string framework = text(config, "framework").value_or("");
   const bool own_form = config.format == kNativeFormat && framework != "megatron_bridge";
   out["taken_as_whole"] =
-      static_cast<int64_t>(!config.partial && (own_form || framework == "megatron_lm"));
-  out["environment_given"] = static_cast<int64_t>(config.environment);
+      static_cast<int64_t>(of_run && !config.partial && (own_form || framework == "megatron_lm"));
+  if (of_run) out["environment_given"] = static_cast<int64_t>(config.environment);
   if (const std::string names = spelled(config); !names.empty()) out["spelled"] = names;
   put_releases(out, config);
   if (const auto precision = precision_of(config)) out["precision"] = *precision;

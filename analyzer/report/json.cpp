@@ -329,32 +329,37 @@ Json notes_json(const Report& report) {
   return out;
 }
 
+// There where the stated release lacks something alone.
+Json later_json(const Report& report) {
+  Json out = Json::array();
+  for (const Report::LaterRelease& l : report.later_releases)
+    out.push_back({{"rule", l.rule}, {"title", l.title}, {"needs", l.needs}});
+  return out;
+}
+
 }  // namespace
 
 void render_json(const Report& report, const RenderOptions&, std::ostream& out) {
   Json findings = Json::array();
   for (const ReportFinding& f : report.findings) findings.push_back(finding_json(f));
-  Json later = Json::array();
-  for (const Report::LaterRelease& l : report.later_releases)
-    later.push_back({{"rule", l.rule}, {"title", l.title}, {"needs", l.needs}});
-  const Json json = {{"schema", kReportSchema},
-                     {"tool", {{"version", report.run.tool_version}}},
-                     {"run", run_json(report.run)},
-                     {"steps", steps_json(report.steps)},
-                     {"partition", partition_json(report)},
-                     {"losses", losses_json(report)},
-                     {"verdict", verdict_json(report.verdict)},
-                     {"ranks", ranks_json(report)},
-                     {"kernels", kernels_json(report)},
-                     {"collectives", collectives_json(report)},
-                     {"idle", idle_json(report)},
-                     {"memory", memory_json(report.memory)},
-                     {"across", across_json(report.across)},
-                     {"what_if", what_if_json(report)},
-                     {"replay", replay_json(report)},
-                     {"findings", findings},
-                     {"later_releases", later},
-                     {"notes", notes_json(report)}};
+  Json json = {{"schema", kReportSchema},
+               {"tool", {{"version", report.run.tool_version}}},
+               {"run", run_json(report.run)},
+               {"steps", steps_json(report.steps)},
+               {"partition", partition_json(report)},
+               {"losses", losses_json(report)},
+               {"verdict", verdict_json(report.verdict)},
+               {"ranks", ranks_json(report)},
+               {"kernels", kernels_json(report)},
+               {"collectives", collectives_json(report)},
+               {"idle", idle_json(report)},
+               {"memory", memory_json(report.memory)},
+               {"across", across_json(report.across)},
+               {"what_if", what_if_json(report)},
+               {"replay", replay_json(report)},
+               {"findings", findings},
+               {"notes", notes_json(report)}};
+  if (!report.later_releases.empty()) json["later_releases"] = later_json(report);
   out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

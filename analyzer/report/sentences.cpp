@@ -235,6 +235,13 @@ std::string stated_line(const Report& report) {
   return words.empty() ? "" : fmt::format("as stated: {}", fmt::join(words, ", "));
 }
 
+// No recording shows these: a file with a model and no run was given.
+bool has_model(const Report& report) {
+  return std::any_of(report.run.config.begin(), report.run.config.end(), [](const auto& c) {
+    return c.first == "num_layers" || c.first == "hidden_size";
+  });
+}
+
 // A short list as it is; of a long one the layout and what the findings rest on, unless all is
 // asked for.
 std::string config_line(const Report& report, bool all) {
@@ -279,10 +286,12 @@ std::vector<std::string> assumption_lines(const Report& report, bool all) {
   }
   line = config_line(report, all);
   if (!line.empty())
-    out.push_back((report.run.config_given
-                       ? "configuration as given, and as recorded where that is known: "
-                       : "configuration as the recording shows it: ") +
-                  line);
+    out.push_back(
+        (report.run.config_given ? "configuration as given, and as recorded where that is known: "
+         : has_model(report)
+             ? "configuration as the recording shows it, sizes of the model from the file: "
+             : "configuration as the recording shows it: ") +
+        line);
   if (line = stated_line(report); !line.empty()) out.push_back(line);
   if (report.ranks.empty()) return out;
   const auto range = [&](int64_t ReportRank::*member) {

@@ -50,6 +50,14 @@ TEST_CASE("config facts: releases as numbers that compare") {
   CHECK(release("framework: megatron_bridge\nframework_version: '0.4'", "core_release") == "NULL");
 }
 
+TEST_CASE("config facts: a model's sizes are no settings of a run") {
+  const std::string card = "model_type: llama\nnum_hidden_layers: 8\nhidden_size: 512\n";
+  CHECK(value(facts_of(card), "fact_config", "given") == "0");
+  CHECK(value(facts_of(card), "fact_config", "environment_given") == "NULL");
+  CHECK(value(facts_of(card), "fact_config", "num_layers") == "8");
+  CHECK(value(facts_of(card + "tp: 1\n"), "fact_config", "given") == "1");
+}
+
 TEST_CASE("config facts: what a file shows of itself") {
   CHECK(value(facts_of("tp: 2"), "fact_config", "environment_given") == "0");
   CHECK(value(facts_of("tp: 2\nenv: {OMP_NUM_THREADS: 1}"), "fact_config", "environment_given") ==
