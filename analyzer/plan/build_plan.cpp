@@ -136,6 +136,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
     if (reads_configuration_only(r)) asked.rules.push_back(r);
   const OwnKeys keys = own_keys(facts, rules.flag_table);  // the sandbox lets rules read alone
   const auto floors = floor_texts(facts, rules.flag_table);
+  const std::string version = core_version(facts);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> all;
   for (const Rule& r : asked.rules) {
@@ -146,7 +147,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   std::vector<Finding> out;
   for (Finding& f : order_findings(std::move(all), asked, {}))
     if (f.status == FindingStatus::fires) out.push_back(std::move(f));
-  spell_for_version(out, rules.flag_table, core_version(facts), keys, framework);
+  spell_for_version(out, rules.flag_table, version, keys, framework);
   say_floors(out, rules.flag_table, floors);
   // What stops the job comes before what makes it slow.
   const auto severity = [](const Finding& f) {

@@ -69,7 +69,7 @@ Figures figures_of(const RunConfig& config, const ConfigStudy& study) {
   figure("dp", l.dp);
   figure("seq_len", l.seq_len);
   figure("micro_batch", l.micro_batch);
-  out["bubble_percent"] = fmt::format("{:.0f}", 100 * l.bubble_share.value_or(0));
+  out["bubble_percent"] = fmt::format("{:.1f}", 100 * l.bubble_share.value_or(0));
   return out;
 }
 

@@ -54,6 +54,25 @@ TEST_CASE("plan result: the worst that is known") {
   CHECK(result_words(no_gpus).find("no fault found, but not known: the number of GPUs") == 0);
 }
 
+TEST_CASE("plan: flags are spelled for the stated release") {
+  const auto flags = [](const std::string& version) {
+    std::string out;
+    for (const Finding& f :
+         plan_of("framework: megatron_lm\npp: 8\nnum_layers: 61\n" + version).findings)
+      for (const Action& a : f.actions)
+        if (a.framework == "megatron_lm" && f.rule == "configuration/pipeline_stages")
+          out += a.set + " " + a.to + " (" + a.note + ")\n";
+    return out;
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+  };
+  CHECK(has(flags(""), "--pipeline-model-parallel-layout from core 0.13 on"));
+  CHECK(has(flags("framework_version: 0.14\n"), "--pipeline-model-parallel-layout PP x VPP"));
+  CHECK_FALSE(has(flags("framework_version: 0.14\n"), "from core"));
+  CHECK(has(flags("framework_version: 0.12\n"), "not in 0.12"));
+}
+
 TEST_CASE("plan result: in every format, with GPUs, framework, release and platform") {
   const Plan p =
       plan_of(kRun + "gpus: 64\ntp: 4\nsequence_parallel: true\nframework_version: v0.16\n");
