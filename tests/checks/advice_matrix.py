@@ -161,7 +161,9 @@ def out_of_order(fired):
 
 
 def faults_of(fired, c):
-    denied = {a["set"] for f in fired if f["rule"] == "configuration/not_in_effect" for a in f["actions"]}
+    told = [a for f in fired if f["rule"] == "configuration/not_in_effect" for a in f["actions"]]
+    denied = {a["set"] for a in told if not a["to"].startswith("the file says no")}
+    c = dict(c, **{a["set"]: True for a in told if a["to"].startswith("the file says no,")})  # off in the file, and runs
     denied |= {"recompute_modules"} if "recompute_granularity" in denied else set()
     c = {key: value for key, value in c.items() if key not in denied}  # told first, and not what ran
     findings = [(f, [a for a in f["actions"] if a["framework"] in (c["framework"], "env")]) for f in fired if f["phase"] != "data"]

@@ -27,7 +27,7 @@ NEUTRAL = {
 PAIRS = {
     "full recompute": ({"recompute_granularity": "full", "ep": 4}, None, [("recompute-granularity selective|recompute_granularity", "overlap-moe-expert-parallel-comm"),
                                                                            ("recompute-granularity selective|recompute_granularity", "cuda-graph-impl transformer_engine")]),
-    "recompute of moe": ({"recompute_granularity": "selective", "recompute_modules": ["moe"], "ep": 4}, None, [("--recompute-modules", "overlap-moe-expert-parallel-comm")]),
+    "recompute of moe": ({"recompute_granularity": "selective", "recompute_modules": ["moe"], "ep": 4}, None, [("--recompute-modules|recompute_granularity", "overlap-moe-expert-parallel-comm")]),
     "expert overlap on": ({"overlap_moe_expert_parallel_comm": True, "ep": 4}, "^--overlap-moe-expert-parallel-comm|^--moe-shared-expert-overlap", []),
     "DeepEP in use": ({"moe_token_dispatcher_type": "flex", "moe_flex_dispatcher_backend": "deepep", "ep": 4}, None, []),
     "gradient overlap on": ({"overlap_grad_reduce": True, "overlap_param_gather": True}, "^--overlap-grad-reduce|^--overlap-param-gather", []),
