@@ -202,7 +202,7 @@ CREATE TABLE fact_layout (
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
   memory_share REAL,                -- of the capacity of the recorded GPU, else of the platform
   memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty
-  recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps or matrix multiplications of the run were recorded: it did fit
+  recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
 ) STRICT;
 
 -- The settings of the run configuration as a framework writes them, defaults among them.

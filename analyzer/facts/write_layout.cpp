@@ -28,14 +28,6 @@ RunRow run_row(const Database& db) {
   return out;
 }
 
-bool multiplies(const RunAnalysis& run) {
-  bool out = false;
-  for_each_device(run, [&](const RankAnalysis&, const DeviceAnalysis& device, const DeviceMeans&) {
-    for (const KernelRow& k : device.kernels) out = out || k.cls == "gemm";
-  });
-  return out;
-}
-
 FactRowValues withheld(const std::string& why) { return {{"withheld", why}}; }
 
 // Why the rates of the file are not those of the recording: another GPU, another run or scale.
@@ -138,7 +130,7 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     for (const auto& [key, value] : platform_row(platform)) layout[key] = value;
   }
   if (in.merge && in.merge->not_in_use.count("num_experts") > 0) layout["experts"] = int64_t{0};
-  layout["recorded"] = static_cast<int64_t>(run.has_steps || multiplies(in.run));
+  layout["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
   std::string precision = study.precision.value_or("");
   if (in.merge) {

@@ -161,17 +161,6 @@ TEST_CASE("work share: FP32 is slow on every GPU, which leaves rates out and den
   CHECK(against(lost).empty());
 }
 
-TEST_CASE("work share: what ran did fit, steps or none") {
-  const std::string large = model("gpus: 1\nglobal_batch: 4\n");
-  CHECK(value(facts_of(large, 900), "SELECT recorded FROM fact_layout") == "1");
-  CHECK(value(facts_of(large, 900, {}, StepOrigin::whole), "SELECT recorded FROM fact_layout") ==
-        "1");
-  CHECK(value(facts_of(
-                  large, 900, [](RankAnalysis& r) { r.devices[0].kernels.clear(); },
-                  StepOrigin::whole),
-              "SELECT recorded FROM fact_layout") == "0");
-}
-
 TEST_CASE("work share: no step, no rate") {
   const FactDb facts = facts_of(model(kFour), 900, {}, StepOrigin::whole);
   CHECK(value(facts, "SELECT step_count FROM fact_run") == "0");
