@@ -89,7 +89,7 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   std::string faults, remedies;
   std::vector<EvidenceValue> of_faults;
   std::vector<Action> of_the_file;  // which settings, where the faults name them
-  bool contradicted = false;  // by what was recorded: that rule says so itself
+  bool contradicted = false;        // by what was recorded: that rule says so itself
   for (size_t i = 0; i < findings.size(); ++i) {
     Finding& f = findings[i];
     if (f.status != FindingStatus::fires || f.kind != "error") continue;

@@ -29,7 +29,7 @@ namespace ws {
 struct VerdictFacts {
   bool insufficient = false;
   std::string cause, also_cause;  // "" when there is none
-  std::string framework = {};  // of the run, "" where it is not certain
+  std::string framework = {};     // of the run, "" where it is not certain
 };
 
 // findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing), `held_back_by`, `after`

@@ -106,8 +106,8 @@ bool refer(Action& a, const std::vector<Told>& told, const std::vector<Finding>&
 }  // namespace
 
 std::vector<Assignment> assignments(const Action& action) {
-  const bool plain = action.set.find(',') == std::string::npos &&
-                     action.set.find(';') == std::string::npos;
+  const bool plain =
+      action.set.find(',') == std::string::npos && action.set.find(';') == std::string::npos;
   if (action.framework == "megatron_lm" && action.set.rfind("--", 0) == 0 && plain)
     return flags_of(action);
   if (action.framework == "megatron_bridge" && action.set.rfind("cfg.", 0) == 0 && plain)

@@ -150,7 +150,8 @@ std::optional<Error> python_program(std::string_view text, const std::string& so
   bool imports = false, defines = false, torchtitan = false;
   for_each_line(text, [&](std::string_view line, size_t) {
     const auto begins = [&](std::string_view with) { return line.substr(0, with.size()) == with; };
-    const bool import = begins("import ") || (begins("from ") && line.find(" import ") != line.npos);
+    const bool import =
+        begins("import ") || (begins("from ") && line.find(" import ") != line.npos);
     imports |= import;
     torchtitan |= import && line.find("torchtitan") != line.npos;
     defines |= begins("def ") || begins("class ") || begins("@dataclass");

@@ -81,8 +81,9 @@ void read_words(const std::vector<ShellWord>& words, ConfigBuilder& out) {
     }
     const size_t values = count_values(words, i);
     const bool dotted = name.find('.') != std::string::npos;
-    const bool bare = !s->constant.empty() || (s->key->type == KeyType::boolean &&
-                                               !(dotted && values > 0 && is_truth(words[i + 1].text)));
+    const bool bare =
+        !s->constant.empty() || (s->key->type == KeyType::boolean &&
+                                 !(dotted && values > 0 && is_truth(words[i + 1].text)));
     if (bare) {
       out.set(*s, "true", name, word.line);
     } else if (values == 0) {

@@ -242,9 +242,8 @@ MemoryEstimate estimate_memory(const RunConfig& config, const Layout& layout, co
   }
   out.uncertainty_bytes = out.ranks[out.worst].total_bytes / 10;
   if (unknown_selection(config))
-    out.least_bytes = estimate_memory(with_full_recompute(config), layout, m, split)
-                          .ranks[out.worst]
-                          .total_bytes;
+    out.least_bytes =
+        estimate_memory(with_full_recompute(config), layout, m, split).ranks[out.worst].total_bytes;
   out.excluded = {"allocator fragmentation", "NCCL and CUDA workspaces (some GB)",
                   "uneven routing of tokens"};
   if (text(config, "cuda_graph_impl").value_or("none") != "none")

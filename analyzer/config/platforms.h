@@ -24,8 +24,8 @@ struct Platform {
   int64_t bf16_flops = 0, fp8_flops = 0, fp4_flops = 0;  // dense, per second; 0: not supported
   int64_t fast_link_bytes_per_s = 0, network_bytes_per_s = 0, host_link_bytes_per_s = 0;
   std::string compute_capability, source;
-  std::vector<Platform> boards;            // of the row alone: with other memory, links or peaks
-  bool by_memory = false;                  // a board: its size alone tells it from the row
+  std::vector<Platform> boards;  // of the row alone: with other memory, links or peaks
+  bool by_memory = false;        // a board: its size alone tells it from the row
 };
 
 class Platforms {

@@ -369,26 +369,16 @@ Found lone_gpu(const Sides& s) {
 }
 
 // The table: one row a setting.
-constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
-                                             gemm_types,
-                                             recompute,
-                                             sequence_parallel,
-                                             tp_overlap,
-                                             distributed_optimizer,
-                                             param_gather,
-                                             grad_reduce,
-                                             gradient_type,
-                                             experts,
-                                             loader_workers,
-                                             fully_sharded,
-                                             replicated,
-                                             context_exchange,
-                                             runs_recompute,
-                                             runs_sequence_parallel,
-                                             runs_tp_overlap,
-                                             runs_distributed_optimizer,
-                                             runs_grad_reduce,
-                                             runs_param_gather,
+constexpr Found (*kTable[])(const Sides&) = {lone_gpu,         gemm_types,
+                                             recompute,        sequence_parallel,
+                                             tp_overlap,       distributed_optimizer,
+                                             param_gather,     grad_reduce,
+                                             gradient_type,    experts,
+                                             loader_workers,   fully_sharded,
+                                             replicated,       context_exchange,
+                                             runs_recompute,   runs_sequence_parallel,
+                                             runs_tp_overlap,  runs_distributed_optimizer,
+                                             runs_grad_reduce, runs_param_gather,
                                              runs_graphs};
 
 }  // namespace

@@ -22,8 +22,7 @@ void memory(const Plan& p, std::ostream& out) {
   for (const MemoryPart& part : m.parts)
     out << "| " << md(part.name) << " | " << bytes_text(part.bytes) << " | " << md(part.formula)
         << " | " << md(part.source) << " |\n";
-  out << "| **total** | **" << memory_words(m) << "** | +- "
-      << bytes_text(m.uncertainty_bytes);
+  out << "| **total** | **" << memory_words(m) << "** | +- " << bytes_text(m.uncertainty_bytes);
   if (m.capacity_bytes)
     out << fmt::format(" of {} ({})", bytes_text(*m.capacity_bytes), md(m.capacity_of));
   out << " | |\n\n";

@@ -20,7 +20,7 @@ void render_plan_json(const Plan& plan, std::ostream& out);
 Result<PlanFormat> find_plan_format(std::string_view name);
 
 // Shared by the renderers: "TP 1 x CP 32 x PP 8 = 256, DP 1", and what a finding is.
-std::string gpus_words(int64_t count);         // "1 GPU", "8 GPUs"
+std::string gpus_words(int64_t count);  // "1 GPU", "8 GPUs"
 // "17.2 GiB", or both ends where the recompute is not known.
 std::string memory_words(const PlanMemory& memory);
 std::string result_words(const Plan& plan);    // "adds up and fits the memory; smallest job 8 GPUs"

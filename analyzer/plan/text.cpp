@@ -59,16 +59,15 @@ void memory(const Plan& p, std::ostream& out) {
         part.formula);
   }
   if (!nothing.empty()) line(out, "nothing kept", nothing);
-  std::string total =
-      fmt::format("{} +- {}", memory_words(m), bytes_text(m.uncertainty_bytes));
+  std::string total = fmt::format("{} +- {}", memory_words(m), bytes_text(m.uncertainty_bytes));
   if (m.capacity_bytes) {
     const auto percent = [&](int64_t bytes) {
-      return fmt::format("{:.0f}", 100.0 * static_cast<double>(bytes) /
-                                       static_cast<double>(*m.capacity_bytes));
+      return fmt::format(
+          "{:.0f}", 100.0 * static_cast<double>(bytes) / static_cast<double>(*m.capacity_bytes));
     };
-    total += fmt::format(", {}{} % of {} ({})",
-                         m.least_bytes ? percent(*m.least_bytes) + " to " : "",
-                         percent(m.total_bytes), bytes_text(*m.capacity_bytes), m.capacity_of);
+    total +=
+        fmt::format(", {}{} % of {} ({})", m.least_bytes ? percent(*m.least_bytes) + " to " : "",
+                    percent(m.total_bytes), bytes_text(*m.capacity_bytes), m.capacity_of);
   }
   line(out, "total", total + fmt::format("; pipeline rank {}", m.rank));
   if (!m.assumed.empty()) line(out, "assumed", fmt::format("{}", fmt::join(m.assumed, "; ")));

@@ -46,10 +46,11 @@ TEST_CASE("told once: flags of an action have their own values") {
 }
 
 TEST_CASE("told once: a later finding refers to what an earlier one sets, and keeps the rest") {
-  std::vector<Finding> list = {finding("a/first", {lm("--use-distributed-optimizer")}),
-                               finding("a/second", {lm("--use-distributed-optimizer --exp-avg-dtype bf16"),
-                                                    {"env", "NCCL_X", "0", ""}}),
-                               finding("a/third", {{"env", "NCCL_X", "0", ""}, lm("--b", "1")})};
+  std::vector<Finding> list = {
+      finding("a/first", {lm("--use-distributed-optimizer")}),
+      finding("a/second",
+              {lm("--use-distributed-optimizer --exp-avg-dtype bf16"), {"env", "NCCL_X", "0", ""}}),
+      finding("a/third", {{"env", "NCCL_X", "0", ""}, lm("--b", "1")})};
   tell_settings_once(list, "megatron_lm");
   CHECK(sets(list[0]) == "--use-distributed-optimizer ");
   CHECK(sets(list[1]) == "--exp-avg-dtype bf16 NCCL_X=0 ");

@@ -60,12 +60,15 @@ TEST_CASE("known models: as many parameters as their names say, under every name
   };
   // Model name and flavor of torchtitan, parameters as published.
   const std::tuple<const char*, const char*, double> kFlavors[] = {
-      {"llama3", "8B", 8.03},         {"llama3", "70B", 70.6},        {"llama3", "405B", 405.9},
-      {"qwen3", "0.6B", 0.596},       {"qwen3", "1.7B", 1.72},        {"qwen3", "4B", 4.02},
-      {"qwen3", "8B", 8.19},          {"qwen3", "14B", 14.8},         {"qwen3", "32B", 32.8},
-      {"qwen3", "30B-A3B", 30.5},     {"qwen3", "235B-A22B", 235.1},  {"deepseek_v3", "16B", 15.7},
-      {"deepseek_v3", "236B", 235.7}, {"deepseek_v3", "671B", 671.0}, {"deepseek_v2", "", 235.7},
-      {"gpt_oss", "120b", 116.8},     {"llama3", "8B_flex", 8.03},    {"deepseek_v3", "671B_flex_attn", 671.0}};
+      {"llama3", "8B", 8.03},         {"llama3", "70B", 70.6},
+      {"llama3", "405B", 405.9},      {"qwen3", "0.6B", 0.596},
+      {"qwen3", "1.7B", 1.72},        {"qwen3", "4B", 4.02},
+      {"qwen3", "8B", 8.19},          {"qwen3", "14B", 14.8},
+      {"qwen3", "32B", 32.8},         {"qwen3", "30B-A3B", 30.5},
+      {"qwen3", "235B-A22B", 235.1},  {"deepseek_v3", "16B", 15.7},
+      {"deepseek_v3", "236B", 235.7}, {"deepseek_v3", "671B", 671.0},
+      {"deepseek_v2", "", 235.7},     {"gpt_oss", "120b", 116.8},
+      {"llama3", "8B_flex", 8.03},    {"deepseek_v3", "671B_flex_attn", 671.0}};
   for (const auto& [name, flavor, published] : kFlavors)
     CHECK(billions(name, flavor) == Approx(published).epsilon(0.01));
   RunConfig debug{"test", "", {}, {}, {}, {}};

@@ -236,9 +236,10 @@ TEST_CASE("memory: huge sizes saturate instead of overflowing") {
 
 TEST_CASE("memory: selective checkpoints of PyTorch lie between all recomputed and nothing") {
   const auto memory = [](const std::string& more) {
-    const auto m = study("model: llama3_8b\nframework: pytorch\ngpus: 8\nseq_len: 4096\n"
-                         "micro_batch: 1\nglobal_batch: 8\nfsdp_shard_size: 8\n" +
-                         more)
+    const auto m = study(
+                       "model: llama3_8b\nframework: pytorch\ngpus: 8\nseq_len: 4096\n"
+                       "micro_batch: 1\nglobal_batch: 8\nfsdp_shard_size: 8\n" +
+                       more)
                        .memory;
     if (!m) FAIL("no estimate");
     return *m;

@@ -142,13 +142,13 @@ TEST_CASE("denials: full recompute where it would show") {
     INFO(modules);  // kernels alone do not tell; ranges of backward ops do
     CHECK(keys(true, 0, selective(modules)).empty());
     const auto by_ranges = [&](TimeNs recompute_ns) {
-      return denied_keys(
-          run_with(CommKind::dp, {},
-                   [&](RankAnalysis& r) {
-                     r.config.settings.emplace_back("recompute_ranges_would_show", "1");
-                     r.devices[0].memory.recompute_ns = recompute_ns;
-                   }),
-          selective(modules));
+      return denied_keys(run_with(CommKind::dp, {},
+                                  [&](RankAnalysis& r) {
+                                    r.config.settings.emplace_back("recompute_ranges_would_show",
+                                                                   "1");
+                                    r.devices[0].memory.recompute_ns = recompute_ns;
+                                  }),
+                         selective(modules));
     };
     CHECK(by_ranges(0) == "recompute_granularity");
     CHECK(by_ranges(1000).empty());
@@ -259,8 +259,8 @@ TEST_CASE("denials: the file of a framework that did not run is another run's") 
     RunConfig config;
     config.format = format;
     if (!framework.empty()) set_value(config, "framework", framework, "run.json");
-    const auto found = framework_against_names(
-        config, config_shown(run, evidence_of(run.ranks, run.means)));
+    const auto found =
+        framework_against_names(config, config_shown(run, evidence_of(run.ranks, run.means)));
     return found ? found->configured + " against " + found->recorded : std::string();
   };
   CHECK(told("megatron_lm", "pytorch", "embedding bags") ==

@@ -162,8 +162,7 @@ TEST_CASE("config facts: one recipe of FP8 for the GPU and the model") {
   const std::string experts = "num_experts: 64\nmulti_latent_attention: true\n";
   CHECK(recipe("tp: 2\n") == "NULL NULL");
   CHECK(recipe("platform: h100\n") == "tensorwise bf16_with_fp8_current_scaling_mixed");
-  CHECK(recipe("platform: h100\n" + experts) ==
-        "blockwise bf16_with_fp8_subchannel_scaling_mixed");
+  CHECK(recipe("platform: h100\n" + experts) == "blockwise bf16_with_fp8_subchannel_scaling_mixed");
   CHECK(recipe("platform: gb200\n" + experts) == "mxfp8 bf16_with_mxfp8_mixed");
 }
 
