@@ -263,15 +263,28 @@ TEST_CASE("configuration: what names of ranges and the types of reductions show"
   m.range(0, 50, "Optimizer.step#SGD.step");
   m.range(0, 50, "DistributedDataParallel.forward");
   m.range(0, 50, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
-  CHECK(seen(m) ==
-        Told{{"optimizer_seen", "sgd"}, {"ddp_seen", "1"}, {"loader_workers_seen", "0"}});
+  CHECK(seen(m) == Told{{"optimizer_seen", "sgd"},
+                        {"ddp_seen", "1"},
+                        {"loader_workers_seen", "0"},
+                        {"no_experts_seen", "1"}});
   Maker u;
   u.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
   u.op(300, 400, 500, "kuserbuffers_pushsend(int, int)");
-  CHECK(seen(u) == Told{{"user_buffers_seen", "1"}});
+  CHECK(seen(u) == Told{{"user_buffers_seen", "1"}, {"no_experts_seen", "1"}});
   Maker n;
   n.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
   n.range(0, 50, "Optimizer.step#FusedAdam.step");
   n.range(0, 50, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
-  CHECK(seen(n) == Told{{"optimizer_seen", "adam"}, {"loader_workers_seen", "1"}});
+  CHECK(seen(n) ==
+        Told{{"optimizer_seen", "adam"}, {"loader_workers_seen", "1"}, {"no_experts_seen", "1"}});
+  // What sorts may route tokens; GEMMs of groups are of experts.
+  Maker sorts;
+  sorts.op(0, 100, 200, "ampere_s1688gemm_128x64_nn");
+  sorts.op(300, 400, 500, "void cub::DeviceRadixSortOnesweepKernel<Policy>(int)");
+  CHECK(seen(sorts) == Told{});
+  Maker groups;
+  groups.op(0, 100, 200,
+            "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<"
+            "cutlass::gemm::GroupProblemShape<int>>>(Params)");
+  CHECK(seen(groups).count("experts_seen") == 1);
 }
