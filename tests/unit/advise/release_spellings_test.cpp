@@ -115,6 +115,13 @@ TEST_CASE("releases: before 0.16 there is DeepEP and no HybridEP") {
   CHECK(sms("deepep", "main") == "--moe-flex-dispatcher-num-sms");
 }
 
+TEST_CASE("releases: before 0.13 there is no padding of token counts in the router") {
+  const std::string padding = "--moe-router-padding-for-quantization";
+  CHECK(set_in(padding, "0.16") == padding);
+  CHECK(set_in(padding, "0.13") == "--moe-router-padding-for-fp8");
+  CHECK(set_in(padding, "0.12") == "--moe-router-padding-for-fp8 came with core 0.13");
+}
+
 TEST_CASE("releases: what the stated one does not have is not offered and says what it needs") {
   const Action lead{"megatron_lm", "--overlap-moe-expert-parallel-comm", "", ""};
   const Action env{"env", "CUDA_DEVICE_MAX_CONNECTIONS", "8", ""};
