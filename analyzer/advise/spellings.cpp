@@ -145,15 +145,24 @@ Settings settings_in_use(const FactDb& facts, const FlagTable& table) {
 
 namespace {
 
-// "8 to 32", "8 or more", "1 on Hopper": does the value satisfy it?
-bool satisfies(int64_t value, const std::string& wanted) {
-  int64_t lo = 0, hi = 0;
+// "8 to 32" and "1e-2 to 1e-3" (either end first), "8 or more": does it hold the value?
+bool in_range(double value, const std::string& wanted) {
+  double a = 0, b = 0;
   char more[8] = "";
-  const int n = std::sscanf(wanted.c_str(), "%" SCNd64 " to %" SCNd64, &lo, &hi);
-  if (n < 1) return false;
-  if (n == 2) return value >= lo && value <= hi;
-  std::sscanf(wanted.c_str(), "%*d %2s", more);
-  return std::string_view(more) == "or" ? value >= lo : value == lo;
+  if (std::sscanf(wanted.c_str(), "%lf to %lf", &a, &b) == 2)
+    return value >= std::min(a, b) && value <= std::max(a, b);
+  return std::sscanf(wanted.c_str(), "%lf %2s", &a, more) == 2 && std::string_view(more) == "or" &&
+         value >= a;
+}
+
+// "1 on Hopper" too.
+bool satisfies(int64_t value, const std::string& wanted) {
+  int64_t one = 0;
+  char more[8] = "";
+  const int n = std::sscanf(wanted.c_str(), "%" SCNd64 " %2s", &one, more);
+  const std::string_view next(more);
+  if (n == 2 && (next == "to" || next == "or")) return in_range(double(value), wanted);
+  return n >= 1 && value == one;
 }
 
 bool variable_in_use(const Action& a, const Settings& in_use) {
@@ -181,11 +190,17 @@ std::vector<std::string> sorted_words(const std::string& s) {
   return out;
 }
 
+bool holds(const std::string& given, const std::string& wanted) {
+  if (given == wanted || sorted_words(given) == sorted_words(wanted)) return true;
+  char* end = nullptr;
+  const double value = std::strtod(given.c_str(), &end);
+  return end != given.c_str() && *end == '\0' && in_range(value, wanted);
+}
+
 bool is_given(const Settings& in_use, std::string_view framework, const std::string& name,
               const std::string& value) {
   return std::any_of(in_use.given.begin(), in_use.given.end(), [&](const Settings::Given& g) {
-    return g.framework == framework && g.name == name &&
-           (g.value == value || sorted_words(g.value) == sorted_words(value));
+    return g.framework == framework && g.name == name && holds(g.value, value);
   });
 }
 

@@ -82,6 +82,7 @@ TEST_CASE("settings in use: flags with their values, and findings of which nothi
   Settings in_use;
   in_use.given = {{"megatron_lm", "--interval", "50"},
                   {"megatron_lm", "--collect", ""},
+                  {"megatron_lm", "--coeff", "0.01"},
                   {"megatron_lm", "--modules", "mlp layernorm"}};
   const auto left = [&](const std::string& set, const std::string& to) {
     const auto actions = left_of({{"megatron_lm", set, to, ""}, {"any", "x", "", ""}}, in_use);
@@ -94,6 +95,12 @@ TEST_CASE("settings in use: flags with their values, and findings of which nothi
   CHECK(left("--modules", "layernorm mlp").empty());
   CHECK(left("--modules layernorm", "") == "--modules layernorm|");
   CHECK(left("--collect", "if it is yours") == "--collect|if it is yours");
+  CHECK(left("--collect --interval", "20 to 50").empty());
+  CHECK(left("--interval", "50 or more").empty());
+  CHECK(left("--interval", "51 to 1e2") == "--interval|51 to 1e2");
+  CHECK(left("--interval", "50 steps") == "--interval|50 steps");
+  CHECK(left("--coeff", "1e-2 to 1e-3").empty());
+  CHECK(left("--modules", "1 to 8") == "--modules|1 to 8");
   CHECK(left("--interval, --collect", "") == "--interval, --collect|");
   const auto status = [&](const std::string& framework, std::vector<Action> actions) {
     in_use.framework = framework;
