@@ -83,9 +83,9 @@ def release(version):
 
 
 readable = {flag.split("=")[0] for key in load("schemas", "run_config.schema.json")["properties"].values() for flag in key.get("x-megatron-lm", [])}
-stated = {a["set"]: a["when"] for a in by_id["configuration/setting_not_in_release"]["actions"] if "when" in a}
+stated = {flag: a["when"] for a in by_id["configuration/setting_not_in_release"]["actions"] if "when" in a for flag in flags_of(a["set"])}
 for flag, row in versions.items():
-    when = stated.get(flag[2:].replace("-", "_"), "")
+    when = stated.get(flag, "")
     if flag in readable and "cfg.core_release < %d " % release(row["since"]) not in when:
         faults.append("configuration/setting_not_in_release: %s came with %s, the rule says `%s`" % (flag, row["since"], when))
 columns = {"Transformer Engine": "te_release", "PyTorch": "torch_release"}
