@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 16;
+PRAGMA user_version = 17;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -197,11 +197,13 @@ CREATE TABLE fact_layout (
   recompute_corrected TEXT,         -- the list as it is accepted
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
   recompute_advised TEXT,           -- the configured list by accepted names, without core_attn, and cheap modules in place of moe; NULL: as it is, or none is left
+  recompute_widened TEXT,           -- a selective list that stays as it is, with the cheap modules not in it yet; NULL: none to add
   fp8_recipe_suggested TEXT,        -- of this GPU and model; one of: tensorwise blockwise mxfp8; NULL: the GPU is not known
   mixed_precision_suggested TEXT,   -- the same as Megatron Bridge names it
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
   memory_share REAL,                -- of the capacity of the recorded GPU, else of the platform
   memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty
+  memory_state_share REAL,          -- of memory_share what is weights, gradients and optimizer state
   recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
 ) STRICT;
 

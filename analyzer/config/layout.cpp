@@ -213,6 +213,21 @@ std::vector<std::string> cheap_recompute(const RunConfig& config) {
   return out;
 }
 
+namespace {
+
+// What is not in the list yet; offloaded parts of the experts leave no moe_act to recompute.
+void add_cheap(std::vector<std::string>& names, const RunConfig& config) {
+  const auto away = list(config, "offload_modules").value_or(std::vector<std::string>{});
+  const bool inside = std::any_of(away.begin(), away.end(), [](const std::string& module) {
+    return module == "moe_act" || module == "expert_fc1" || module == "fused_group_mlp";
+  });
+  for (const std::string& name : cheap_recompute(config))
+    if (std::count(names.begin(), names.end(), name) == 0 && !(inside && name == "moe_act"))
+      names.push_back(name);
+}
+
+}  // namespace
+
 std::vector<std::string> advised_recompute(const RunConfig& config) {
   if (text(config, "recompute_granularity") == "full") return {};
   const RecomputeNames names = check_recompute_names(config);
@@ -226,14 +241,22 @@ std::vector<std::string> advised_recompute(const RunConfig& config) {
   const bool attention = take_out("core_attn"), experts = take_out("moe");
   if (names.rejected.empty() && !attention && !experts) return {};
   if (!experts) return out;
-  const auto away = list(config, "offload_modules").value_or(std::vector<std::string>{});
-  const bool inside = std::any_of(away.begin(), away.end(), [](const std::string& module) {
-    return module == "moe_act" || module == "expert_fc1" || module == "fused_group_mlp";
-  });
-  for (const std::string& name : cheap_recompute(config))
-    if (std::count(out.begin(), out.end(), name) == 0 && !(inside && name == "moe_act"))
-      out.push_back(name);
+  add_cheap(out, config);
   return out;
+}
+
+std::vector<std::string> widened_recompute(const RunConfig& config) {
+  if (text(config, "recompute_granularity") != "selective") return {};
+  const RecomputeNames checked = check_recompute_names(config);
+  const std::vector<std::string>& names = checked.corrected;
+  const bool stays = checked.rejected.empty() &&
+                     std::none_of(names.begin(), names.end(), [](const std::string& name) {
+                       return name == "core_attn" || name == "moe";
+                     });
+  if (!stays) return {};
+  std::vector<std::string> out = names;
+  add_cheap(out, config);
+  return out.size() > names.size() ? out : std::vector<std::string>{};
 }
 
 }  // namespace ws

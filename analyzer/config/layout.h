@@ -67,4 +67,8 @@ std::vector<std::string> cheap_recompute(const RunConfig& config);
 // core_attn, and cheap modules in place of moe. Empty where it stays as it is, or none is left.
 std::vector<std::string> advised_recompute(const RunConfig& config);
 
+// A selective list that is good as it is, with the cheap modules it does not name yet; empty where
+// there are none to add.
+std::vector<std::string> widened_recompute(const RunConfig& config);
+
 }  // namespace ws

@@ -164,7 +164,9 @@ void put_platform_and_memory(Row& row, const ConfigStudy& study) {
     return static_cast<double>(of) / static_cast<double>(study.capacity_bytes);
   };
   const int64_t around = study.memory->uncertainty_bytes;
+  const RankMemory& worst = study.memory->ranks[study.memory->worst];
   row.put_share("memory_share", share(bytes));
+  row.put_share("memory_state_share", share(bytes - bytes_of(worst, MemoryKind::activations)));
   row.put_share("memory_lo_share", share(study.memory->least_bytes.value_or(bytes) - around));
   row.put_share("memory_hi_share", share(saturating_sum(bytes, around)));
 }
@@ -269,6 +271,7 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   row.put_text("recompute_rejected", padded(study.recompute.rejected));
   row.put_text("recompute_cheap", fmt::format("{}", fmt::join(cheap_recompute(config), " ")));
   row.put_text("recompute_advised", fmt::format("{}", fmt::join(advised_recompute(config), " ")));
+  row.put_text("recompute_widened", fmt::format("{}", fmt::join(widened_recompute(config), " ")));
   row.put_text("recompute_corrected", fmt::format("{}", fmt::join(study.recompute.corrected, " ")));
   return row.values;
 }

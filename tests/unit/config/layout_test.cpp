@@ -80,6 +80,18 @@ TEST_CASE("layout: one list of recompute modules answers all that is said of the
             .empty());
 }
 
+TEST_CASE("layout: a selective list is widened by the cheap modules it lacks") {
+  const auto widened = [](const std::string& yaml) { return widened_recompute(config_of(yaml)); };
+  const std::string some = "recompute_granularity: selective\nrecompute_modules: [mlp]\n";
+  CHECK(widened(some) == std::vector<std::string>{"mlp", "layernorm"});
+  CHECK(widened("recompute_granularity: selective\nrecompute_modules: [mlp, layernorm]\n").empty());
+  CHECK(widened("recompute_modules: [mlp]\n").empty());  // not selective
+  // Another list is advised already.
+  CHECK(widened("recompute_granularity: selective\nrecompute_modules: [core_attn]\n").empty());
+  CHECK(widened(some + "num_experts: 8\nmoe_grouped_gemm: true\noffload_modules: [expert_fc1]\n") ==
+        std::vector<std::string>{"mlp", "layernorm"});
+}
+
 TEST_CASE("layout: expert tensor parallelism that is not given is that of attention") {
   const Layout a = layout("gpus: 64\ntp: 2\nep: 8\n");
   CHECK(a.etp == 2);

@@ -254,7 +254,10 @@ TEST_CASE("config facts: stages, heads, memory") {
   CHECK(value(g, "fact_layout", "dp") == "4");
   CHECK(value(g, "fact_layout", "stages_fit") == "1");
   CHECK(std::stoll(value(g, "fact_layout", "memory_bytes")) > 1'000'000);
-  CHECK(value(g, "fact_layout", "memory_share") != "NULL");
+  const double all = std::stod(value(g, "fact_layout", "memory_share"));
+  const double state = std::stod(value(g, "fact_layout", "memory_state_share"));
+  CHECK(state > 0);
+  CHECK(state < all);  // activations are not in it
   const FactDb h = facts_of(model + "pp: 2\nvpp: 2\npipeline_layout: \"Et*4|t*4L\"\n");
   CHECK(value(h, "fact_layout", "stages_problem") ==
         "the layout has 2 stages, PP x VPP = 2 x 2 = 4");
