@@ -226,6 +226,7 @@ bool can_not_apply(const EvidenceValue& e, const Finding& f, const Report& repor
 std::optional<std::string> not_offered_words(const Finding& f, const Report& report) {
   constexpr double kNextToNothing = 0.02;
   if (f.phase == "data") return std::nullopt;
+  if (!f.kind.empty()) return std::nullopt;  // judges the file: its shares are not of the step
   // Re-simulated, its lever is worth more than the share says.
   if (f.from_what_if && f.gain_hi_share.value_or(0) > kNextToNothing) return std::nullopt;
   const auto failing = std::find_if(f.clauses.begin(), f.clauses.end(), [](const ClauseValue& c) {

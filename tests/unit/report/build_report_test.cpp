@@ -225,6 +225,13 @@ TEST_CASE("what re-simulation says is worth much is not called next to nothing")
   CHECK(build(exchange_facts(), findings).not_offered.size() == 1);
 }
 
+TEST_CASE("what is said of the configuration is not a loss of the step, however small its share") {
+  std::vector<Finding> findings = exchange_findings();
+  for (Finding& f : findings)
+    if (f.rule == "communication/tp_overlap") f.kind = "error";
+  CHECK(build(exchange_facts(), findings).not_offered.empty());
+}
+
 TEST_CASE("what the run has no such group for is not even told") {
   std::vector<Finding> findings = exchange_findings();
   for (Finding& f : findings)
