@@ -25,9 +25,13 @@ struct WorkShare {
   TimeNs math_ns = 0;  // per step and device, of all kernels that may multiply; parallel ones add
   double peak_tflops = 0;       // dense, of the fastest precision that kernel names tell
   double sure_peak_tflops = 0;  // the same or that of 16 bits: kernels without a type may have it
+  std::string peak_in;          // of which type: "FP8"
   std::string platform;         // whose peak it is
 
   double share() const { return tflop / (static_cast<double>(math_ns) / 1e9 * peak_tflops); }
+  // The same against the peak of this precision where that is lower: no rate is printed of which
+  // the kernels would exceed the peak that is printed beside it.
+  WorkShare held_against(const Platform& of, const std::string& precision) const;
   // Beyond any clock: no run of this file.
   bool impossible() const;
   std::string work_words() const;  // "27 TFLOP"

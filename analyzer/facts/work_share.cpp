@@ -11,6 +11,8 @@
 namespace ws {
 namespace {
 
+constexpr const char* kInFp32 = "FP32";
+
 // Kernels of no known class may be fused matrix multiplications.
 bool may_multiply(const std::string& cls) {
   return cls == "gemm" || cls == "attention" || cls == "compute_other";
@@ -43,22 +45,32 @@ Peaks peaks_of(const FactInput& in) {
   return out;
 }
 
+struct Bound {
+  double tflops = 0;
+  std::string in;  // "FP8"
+};
+
+Bound faster(Bound a, Bound b) { return b.tflops > a.tflops ? b : a; }
+
 // TF32 runs at half the rate of 16 bits on every GPU that has it. Of FP32 no row knows the rate,
 // but none is faster than the MI300X (datasheet: 163.4 TFLOPS, matrix).
-double peak_of(const std::string& type, const Peaks& p) {
+Bound peak_of(const std::string& type, const Peaks& p) {
   constexpr double kFastestFp32 = 163.4;
-  if (type == "fp32") return std::min(p.bf16, kFastestFp32);
-  if (type == "tf32") return p.bf16 / 2;
-  if (type == "nvfp4") return p.fp4;
-  return type == "fp8" || type == "mxfp8" ? p.fp8 : p.bf16;
+  if (type == "fp32" && p.bf16 > kFastestFp32) return {kFastestFp32, kInFp32};
+  if (type == "tf32") return {p.bf16 / 2, "TF32"};
+  if (type == "nvfp4") return {p.fp4, "FP4"};
+  if (type == "fp8" || type == "mxfp8") return {p.fp8, "FP8"};
+  return {p.bf16, "16 bits"};
 }
 
 // Where names do not tell, anything may have run.
-double fastest_peak(const Peaks& p, const ConfigShown& shown) {
-  double out = 0;
+Bound fastest_peak(const Peaks& p, const ConfigShown& shown) {
+  Bound out;
   if (shown.gemm_types_told)
-    for (const std::string& type : shown.precisions) out = std::max(out, peak_of(type, p));
-  return out > 0 ? out : std::max({p.bf16, p.fp8, p.fp4});
+    for (const std::string& type : shown.precisions) out = faster(out, peak_of(type, p));
+  if (out.tflops > 0) return out;
+  for (const char* type : {"bf16", "fp8", "nvfp4"}) out = faster(out, peak_of(type, p));
+  return out;
 }
 
 // The link to the launches may be missing, the records not.
@@ -99,10 +111,22 @@ std::string WorkShare::work_words() const {
 
 std::string WorkShare::time_words() const {
   if (math_ns == 0) return "no kernel that multiplies";
-  return fmt::format(
-      "{} of GEMM and attention kernels, in which that is {:.0f} % of the dense peak of {}, {:.0f} "
-      "TFLOPS",
-      duration(math_ns), 100 * share(), platform, peak_tflops);
+  const std::string head =
+      fmt::format("{} of GEMM and attention kernels, in which that is {:.0f} %", duration(math_ns),
+                  100 * share());
+  if (peak_in == kInFp32)
+    return fmt::format("{} of {:.0f} TFLOPS, which no GPU exceeds in FP32", head, peak_tflops);
+  return fmt::format("{} of the dense peak of {}, {:.0f} TFLOPS in {}", head, platform, peak_tflops,
+                     peak_in);
+}
+
+WorkShare WorkShare::held_against(const Platform& of, const std::string& precision) const {
+  WorkShare out = *this;
+  const double peak = static_cast<double>(peak_flops(of, precision)) / 1e12;
+  if (peak <= 0 || peak >= peak_tflops) return out;
+  out.peak_tflops = peak;
+  out.peak_in = peak_of(precision, {}).in;
+  return out;
 }
 
 std::optional<WorkShare> work_share(const FactInput& in, const ConfigStudy& study,
@@ -117,7 +141,9 @@ std::optional<WorkShare> work_share(const FactInput& in, const ConfigStudy& stud
   WorkShare out;
   out.math_ns = math_per_step(in.run);
   const Peaks peaks = peaks_of(in);
-  out.peak_tflops = fastest_peak(peaks, shown);
+  const Bound bound = fastest_peak(peaks, shown);
+  out.peak_tflops = bound.tflops;
+  out.peak_in = bound.in;
   out.sure_peak_tflops = std::max(out.peak_tflops, peaks.bf16);
   out.platform = platform == nullptr       ? "any GPU at this precision"
                  : platform->board.empty() ? platform->key

@@ -71,12 +71,14 @@ FactRowValues throughput_row(const FactInput& in, const ConfigStudy& study, cons
         "no step was found, and the whole recording is none; mark the steps in the recording");
     return out;
   }
-  if (in.work && in.work->share() > 1)
+  std::optional<WorkShare> work = in.work;
+  if (work && study.platform != nullptr) work = work->held_against(*study.platform, precision);
+  if (work && work->share() > 1)
     return withheld(fmt::format(
         "the model of the configuration needs {} per GPU and step, the recording "
         "has {}: model, batch or GPUs of the file are not those of the run, or the steps are "
         "parts of its steps; give the configuration of this run",
-        in.work->work_words(), in.work->time_words()));
+        work->work_words(), work->time_words()));
   const double rate = static_cast<double>(tokens) / *run.step_s / static_cast<double>(*gpus);
   out["tokens_per_s_per_gpu"] = rate;
   if (!study.flops_per_token) return out;

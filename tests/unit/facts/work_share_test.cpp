@@ -91,8 +91,29 @@ TEST_CASE("work share: more than the peak in the time of the kernels leaves the 
   const FactDb facts = facts_of(model(kFour), 600);
   CHECK(has(withheld(facts), "needs 702 TFLOP per GPU and step"));
   CHECK(has(withheld(facts), "600.0 ms of GEMM and attention kernels"));
-  CHECK(has(withheld(facts), "118 % of the dense peak of h100, 989 TFLOPS"));
+  CHECK(has(withheld(facts), "118 % of the dense peak of h100, 989 TFLOPS in 16 bits"));
   CHECK(against(facts).empty());  // frozen weights would do
+}
+
+TEST_CASE("work share: the peak that is printed bounds, whether names tell the types or not") {
+  const auto of = [](std::vector<std::string> seen, TimeNs math_ms, const char* told = "1",
+                     const std::string& file = model(kFour)) {
+    return facts_of(file, math_ms, [&](RankAnalysis& r) {
+      r.config.precisions = std::move(seen);
+      r.config.settings.emplace_back("gemm_types_seldom_told", told);
+    });
+  };
+  const FactDb untold = of({}, 600);
+  CHECK(has(withheld(untold), "118 % of the dense peak of h100, 989 TFLOPS in 16 bits"));
+  CHECK(against(untold).empty());  // the kernels may be of another type than the file says
+  CHECK_FALSE(withheld(of({"bf16"}, 600)).empty());
+  CHECK_FALSE(withheld(of({"bf16", "fp8"}, 600, "0")).empty());
+  CHECK(withheld(of({}, 900)).empty());
+  // FP8 in the file: its peak is printed, and is the bound.
+  const std::string fp8 = model(std::string(kFour) + "fp8_format: hybrid\n");
+  CHECK(withheld(of({}, 600, "1", fp8)).empty());
+  CHECK(value(of({}, 600, "1", fp8), "SELECT peak_precision FROM fact_throughput") == "fp8");
+  CHECK(has(withheld(of({}, 300, "1", fp8)), "1979 TFLOPS in FP8"));
 }
 
 TEST_CASE("work share: what no run of the file can be is another run's") {
@@ -150,7 +171,7 @@ TEST_CASE("work share: FP32 is slow on every GPU, which leaves rates out and den
     r.devices[0].gpu = "NVIDIA RTX 5000 Ada Generation Laptop GPU";
     r.config.precisions = {"fp32"};
   });
-  CHECK(has(withheld(facts), "the dense peak of any GPU at this precision, 163 TFLOPS"));
+  CHECK(has(withheld(facts), "% of 163 TFLOPS, which no GPU exceeds in FP32"));
   CHECK(against(facts).empty());
   // Without the link to launches the records are whole all the same.
   const FactDb unlinked = facts_of(
