@@ -188,6 +188,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   drop_settings_in_use(findings, in_use);
   const std::string other = recorded ? tell_other_run(findings, rules) : "";
   spell_for_version(findings, rules.flag_table, version, keys, in_use.framework);
+  drop_below_floors(findings, rules.flag_table, floors, in_use.framework);
   VerdictFacts known = *verdict;
   known.framework = in_use.framework;
   std::vector<Finding> ordered = order_findings(std::move(findings), rules, known);

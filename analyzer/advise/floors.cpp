@@ -9,13 +9,36 @@
 namespace ws {
 namespace {
 
-bool has_words(const Action& a, const Floor& floor) {
-  const std::string all = a.set + " " + a.to + " " + (floor.in_note ? a.note : "");
+bool has_words(const std::string& all, const Floor& floor) {
   return std::any_of(floor.words.begin(), floor.words.end(), [&](const auto& words) {
     return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
       return word_at(all, word) != std::string::npos;
     });
   });
+}
+
+bool speaks_of(const Action& a, const Floor& floor) {
+  const bool own = floor.framework.empty() || floor.framework == a.framework;
+  return own && has_words(a.set + " " + a.to + " " + (floor.in_note ? a.note : ""), floor);
+}
+
+// The setting itself, or the first of the values that it is set to.
+bool sets(const Action& a, const Floor& floor) {
+  if (!floor.framework.empty() && floor.framework != a.framework) return false;
+  return has_words(a.set + " " + a.to, floor) &&
+         std::any_of(floor.words.begin(), floor.words.end(), [&](const auto& words) {
+           return word_at(a.set, words[0]) != std::string::npos || word_at(a.to, words[0]) == 0;
+         });
+}
+
+// Takes out what the floor is of where the rest of the action does without it.
+bool rest_stands(Action& a, const Floor& floor) {
+  if (!floor.rest_stands) return false;
+  const std::string before = a.set;
+  for (const auto& words : floor.words) cut_setting(a.set, words[0]);
+  const bool stands = !a.set.empty() && !sets(a, floor);
+  if (!stands) a.set = before;
+  return stands;
 }
 
 bool counts(const Floor& floor, const FactDb& facts) {
@@ -35,31 +58,43 @@ bool gpu_is_known(const FactDb& facts) {
   return false;
 }
 
-// "": it is there.
-std::string floor_words(const Floor& floor, const FlagTable& table, const FactDb& facts) {
-  const std::string needed = floor.needs + " " + floor.at_least;
+FloorText text_of(const Floor& floor, const FlagTable& table, const FactDb& facts) {
+  const std::string needs = fmt::format("{} needs {} {}", floor.name, floor.needs, floor.at_least);
   for (const auto& [software, column] : table.versions) {
     if (software != floor.needs) continue;
     std::string installed = config_value(facts, column);
     if (installed.empty() && software == "PyTorch" && config_value(facts, "framework") == "pytorch")
       installed = config_value(facts, "framework_version");
     if (installed.empty()) break;
-    return is_older(installed, floor.at_least)
-               ? fmt::format("not with {} {}: {} needs {}", software, installed, floor.name,
-                             floor.at_least)
-               : "";
+    if (!is_older(installed, floor.at_least)) return {};
+    return {
+        fmt::format("not with {} {}: {} needs {}", software, installed, floor.name, floor.at_least),
+        needs};
   }
-  if (floor.needs == "compute capability" && gpu_is_known(facts)) return "";
-  return fmt::format("{} needs {}", floor.name, needed);
+  if (floor.needs == "compute capability" && gpu_is_known(facts)) return {};
+  return {needs, ""};
 }
 
 }  // namespace
 
-std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table) {
-  std::vector<std::string> out;
+std::vector<FloorText> floor_texts(const FactDb& facts, const FlagTable& table) {
+  std::vector<FloorText> out;
   for (const Floor& floor : table.floors)
-    out.push_back(counts(floor, facts) ? floor_words(floor, table, facts) : "");
+    out.push_back(counts(floor, facts) ? text_of(floor, table, facts) : FloorText{});
   return out;
+}
+
+void drop_below_floors(std::vector<Finding>& findings, const FlagTable& table,
+                       const std::vector<FloorText>& texts, const std::string& framework) {
+  const auto lack_of = [&](Action& a) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (texts[i].needs.empty() || !sets(a, table.floors[i])) continue;
+      if (!rest_stands(a, table.floors[i])) return Lack{texts[i].needs, texts[i].text};
+      add_note(a, texts[i].text);
+    }
+    return Lack{};
+  };
+  drop_lacking(findings, lack_of, framework);
 }
 
 namespace {
@@ -76,17 +111,14 @@ void add_floor(Action& a, const Floor& floor, const std::string& said) {
 }  // namespace
 
 void say_floors(std::vector<Finding>& findings, const FlagTable& table,
-                const std::vector<std::string>& texts) {
+                const std::vector<FloorText>& texts) {
   for (size_t i = 0; i < texts.size(); ++i) {
-    const Floor& floor = table.floors[i];
-    if (texts[i].empty()) continue;
-    for (Finding& f : findings) {
-      for (Action& a : f.actions) {
-        const bool own = floor.framework.empty() || floor.framework == a.framework;
-        if (own && has_words(a, floor) && a.note.find(texts[i]) == std::string::npos)
-          add_floor(a, floor, texts[i]);
-      }
-    }
+    const std::string& text = texts[i].text;
+    if (text.empty()) continue;
+    for (Finding& f : findings)
+      for (Action& a : f.actions)
+        if (speaks_of(a, table.floors[i]) && a.note.find(text) == std::string::npos)
+          add_floor(a, table.floors[i], text);
   }
 }
 

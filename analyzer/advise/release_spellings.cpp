@@ -14,6 +14,16 @@ bool is_older(const std::string& version, const std::string& than) {
   return std::pair(a_major, a_minor) < std::pair(b_major, b_minor);
 }
 
+void cut_setting(std::string& set, const std::string& name) {
+  const size_t key = set.find(" / " + name);
+  if (key != std::string::npos) set.erase(key, name.size() + 3);
+  const size_t at = word_at(set, name);
+  if (at == std::string::npos || name[0] != '-') return;
+  const size_t next = set.find(" --", at);
+  set.erase(at, next == std::string::npos ? next : next + 1 - at);
+  while (!set.empty() && set.back() == ' ') set.pop_back();
+}
+
 namespace {
 
 std::string flag_of(std::string key) {
@@ -25,14 +35,6 @@ std::string first_word(const std::string& words) { return words.substr(0, words.
 
 std::string came_with(const FlagSpelling& row) {
   return fmt::format("{} came with core {}", row.flag, row.since);
-}
-
-// "--a 8 --b" without "--a" and its value.
-void cut_flag(std::string& set, const std::string& flag) {
-  const size_t at = word_at(set, flag);
-  const size_t next = set.find(" --", at);
-  set.erase(at, next == std::string::npos ? next : next + 1 - at);
-  while (!set.empty() && set.back() == ' ') set.pop_back();
 }
 
 // The phrase of a flag and its value, where the value is what the action sets it to.
@@ -115,7 +117,7 @@ class Speller {
   void fall(const FlagSpelling& row) {
     done_.push_back(first_word(row.flag));
     if (row.rest_stands) {
-      cut_flag(a_.set, row.flag);
+      cut_setting(a_.set, row.flag);
       if (!a_.set.empty()) return tell(came_with(row));
     }
     if (fallen_.empty()) fallen_ = came_with(row);
@@ -153,41 +155,51 @@ bool leads(const Action& a, const std::string& framework) {
 
 }  // namespace
 
-void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
-                       const std::string& version, const OwnKeys& keys,
-                       const std::string& framework) {
+void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
+                  const std::string& framework) {
   for (Finding& f : findings) {
     std::vector<Action> left;
-    std::vector<std::pair<Action, std::string>> fallen;
-    std::string lead;  // why the first action of the framework falls; "" where it stands
+    std::vector<std::pair<Action, Lack>> fallen;
+    std::string lead;  // what the first action of the framework needs; "" where it stands
     bool led = false;
     for (Action a : f.actions) {
-      const std::string why = spell_action(a, table, version, keys);
-      if (!led && leads(a, framework)) led = true, lead = why;
-      if (why.empty())
+      Lack lack = lack_of(a);
+      if (!led && leads(a, framework)) led = true, lead = lack.needs;
+      if (lack.needs.empty())
         left.push_back(std::move(a));
       else
-        fallen.emplace_back(std::move(a), why);
+        fallen.emplace_back(std::move(a), std::move(lack));
     }
     if (fallen.empty()) {
       f.actions = std::move(left);
       continue;
     }
-    if (left.empty() && lead.empty()) lead = fallen[0].second;
-    if (!lead.empty() && f.kind.empty()) {
-      f.later_release = lead;
-      if (f.status == FindingStatus::fires) f.status = FindingStatus::no;
-    }
+    if (left.empty() && lead.empty()) lead = fallen[0].second.needs;
     const bool something = std::any_of(left.begin(), left.end(), [&](const Action& a) {
       return framework.empty() || leads(a, framework);
     });
-    for (auto& [action, why] : fallen) {
+    const bool fault = f.kind == "error" || (f.kind == "silent" && something);
+    if (!lead.empty() && !fault) {
+      if (f.later_release.empty()) f.later_release = lead;
+      if (f.status == FindingStatus::fires) f.status = FindingStatus::no;
+    }
+    for (auto& [action, lack] : fallen) {
       if (something) break;
-      add_note(action, fmt::format("not in {}: {}", version, why));
+      add_note(action, lack.note);
       left.push_back(std::move(action));
     }
     f.actions = std::move(left);
   }
+}
+
+void spell_for_version(std::vector<Finding>& findings, const FlagTable& table,
+                       const std::string& version, const OwnKeys& keys,
+                       const std::string& framework) {
+  const auto lack_of = [&](Action& a) {
+    const std::string why = spell_action(a, table, version, keys);
+    return Lack{why, fmt::format("not in {}: {}", version, why)};
+  };
+  drop_lacking(findings, lack_of, framework);
 }
 
 OwnKeys own_keys(const FactDb& facts, const FlagTable& table) {

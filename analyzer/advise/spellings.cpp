@@ -80,6 +80,7 @@ Floor read_floor(const nlohmann::json& row) {
   }
   out.say_unknown = row.value("say_unknown", false);
   out.in_note = row.value("in_note", false);
+  out.rest_stands = row.value("rest_stands", false);
   out.needs = row.at("needs").get<std::string>();
   out.at_least = row.at("at_least").get<std::string>();
   return out;

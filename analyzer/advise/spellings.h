@@ -1,5 +1,6 @@
 #pragma once
 // Flags that not every release has (rules/frameworks.json): the one table of versions.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Floor {
   std::string beside;                           // column that must hold one of:
   std::vector<std::string> values;
   bool say_unknown = false, in_note = false;  // in_note: words of the note count too
+  bool rest_stands = false;                   // the other settings of an action do without it
   std::string needs, at_least;
 };
 
@@ -78,12 +80,36 @@ OwnKeys own_keys(const FactDb& facts, const FlagTable& table);
 // The stated release of Megatron Core; "": none was.
 std::string core_version(const FactDb& facts);
 
-// What each floor of the table says of this run; "": nothing, it is there or does not matter.
-std::vector<std::string> floor_texts(const FactDb& facts, const FlagTable& table);
+// What a floor of the table says of this run.
+struct FloorText {
+  std::string text;   // "": nothing, it is there or does not matter
+  std::string needs;  // the stated release lacks it: "MXFP8 needs Transformer Engine 2.1"
+};
+std::vector<FloorText> floor_texts(const FactDb& facts, const FlagTable& table);
+
+// As spell_for_version does: takes out actions of which the setting itself needs more than the
+// stated release of other software has.
+void drop_below_floors(std::vector<Finding>& findings, const FlagTable& table,
+                       const std::vector<FloorText>& texts, const std::string& framework);
 
 // Adds to the notes of the actions what they need of other software and of the GPU.
 void say_floors(std::vector<Finding>& findings, const FlagTable& table,
-                const std::vector<std::string>& texts);
+                const std::vector<FloorText>& texts);
+
+// "--a 8 --b" without "--a" and its value, "x / y" without "y".
+void cut_setting(std::string& set, const std::string& name);
+
+// Why an action can not be done with what is stated; "": it stands. It may change the action.
+struct Lack {
+  std::string needs;  // for the list of what is not offered
+  std::string note;   // for the action where nothing else is left
+};
+using LackOf = std::function<Lack(Action&)>;
+// Takes such actions out. A finding whose first action for `framework` goes does not fire and says
+// what it needs. What stops the job is told all the same, with the note where nothing is left, and
+// what it does without saying so where something is left to set.
+void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
+                  const std::string& framework);
 
 // Position of `flag` as a whole word, npos: not there.
 size_t word_at(const std::string& text, const std::string& flag);

@@ -129,6 +129,16 @@ bool reads_configuration_only(const Rule& rule) {
   });
 }
 
+// Advice that the stated releases can not follow is told among the notes.
+void put_not_offered(std::vector<Finding>& findings, std::vector<std::string>& notes) {
+  const auto stands = [](const Finding& f) { return f.status == FindingStatus::fires; };
+  const auto end = std::stable_partition(findings.begin(), findings.end(), stands);
+  for (auto f = end; f != findings.end(); ++f)
+    notes.push_back(fmt::format("not offered, since the stated release does not have it: {} ({})",
+                                f->title, f->later_release));
+  findings.erase(end, findings.end());
+}
+
 Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rules,
                                          const std::string& framework) {
   RuleSet asked;
@@ -148,6 +158,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   for (Finding& f : order_findings(std::move(all), asked, {}))
     if (f.status == FindingStatus::fires) out.push_back(std::move(f));
   spell_for_version(out, rules.flag_table, version, keys, framework);
+  drop_below_floors(out, rules.flag_table, floors, framework);
   say_floors(out, rules.flag_table, floors);
   // What stops the job comes before what makes it slow.
   const auto severity = [](const Finding& f) {
@@ -253,6 +264,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   if (!findings) return findings.error();
   out.findings = std::move(*findings);
   put_notes(config, study, out);
+  put_not_offered(out.findings, out.notes);
   return out;
 }
 

@@ -52,6 +52,13 @@ class Stated(unittest.TestCase):
             self.assertIn("came with core 0.14", done.stdout)
             self.assertIn("as stated: version 0.12, framework Megatron-LM", done.stdout.replace("\\", ""))
 
+    def test_what_other_software_lacks_is_not_offered_and_says_what_it_needs(self):
+        old, new = (analyze("exposed_all_to_all", "--framework", "megatron-lm", "--framework-version", "0.16", "--torch-version", release) for release in ("2.5", "2.6"))
+        self.assertNotIn("--overlap-moe-expert-parallel-comm", settings(old))
+        self.assertIn("the expert overlap needs PyTorch 2.6", [l["needs"] for l in old["later_releases"]])
+        self.assertIn("--overlap-moe-expert-parallel-comm", settings(new))
+        self.assertNotIn("later_releases", new)
+
     def test_the_option_is_as_if_the_file_said_it(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "run.json")

@@ -138,7 +138,12 @@ TEST_CASE("releases: what the stated one does not have is not offered and says w
   // Another framework's run is none of its business.
   const Finding other = in_release({lead, {"pytorch", "compile", "", ""}}, "0.13", "pytorch");
   CHECK(other.status == FindingStatus::fires);
-  // What is said of a configuration stays said, with a note where nothing else is left to set.
+  CHECK(in_release({lead}, "0.13", "megatron_lm", "advice").status == FindingStatus::no);
+  const Action leave_out{"megatron_lm", "--a", "leave it out", ""};
+  CHECK(in_release({lead}, "0.13", "megatron_lm", "silent").status == FindingStatus::no);
+  CHECK(in_release({lead, leave_out}, "0.13", "megatron_lm", "silent").status ==
+        FindingStatus::fires);
+  // A fault of a configuration stays said, with a note where nothing else is left to set.
   const Finding fault = in_release({lead}, "0.13", "megatron_lm", "error");
   CHECK(fault.status == FindingStatus::fires);
   CHECK(fault.actions[0].note ==

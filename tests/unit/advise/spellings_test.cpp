@@ -203,6 +203,66 @@ TEST_CASE("spellings: the key that the configuration uses itself is the one that
         "--cuda-graph-modules from core 0.18 on, before --cuda-graph-scope");
 }
 
+namespace {
+
+// A finding that fires, beside these releases.
+Finding beside(std::vector<Action> actions, const std::string& config,
+               const std::string& framework = "megatron_lm", const std::string& kind = "") {
+  const auto table = load_spellings(WS_SOURCE_DIR "/rules/frameworks.json");
+  REQUIRE(table);
+  const FactDb facts = test::facts_of(R"({"fact_config": )" + config + "}");
+  std::vector<Finding> findings(1);
+  findings[0].status = FindingStatus::fires;
+  findings[0].kind = kind;
+  findings[0].actions = std::move(actions);
+  const auto texts = floor_texts(facts, *table);
+  drop_below_floors(findings, *table, texts, framework);
+  say_floors(findings, *table, texts);
+  return findings[0];
+}
+
+}  // namespace
+
+TEST_CASE("floors: what the stated release lacks is not offered and says what it needs") {
+  const Action fp8 = {"megatron_lm", "--fp8-format hybrid --fp8-recipe tensorwise", "", ""};
+  const Finding old = beside({fp8}, R"({"te_version": "1.9"})");
+  CHECK(old.status == FindingStatus::no);
+  CHECK(old.later_release == "current scaling needs Transformer Engine 2.2");
+  CHECK(beside({fp8}, R"({"te_version": "2.2"})").status == FindingStatus::fires);
+  CHECK(beside({fp8}, "{}").status == FindingStatus::fires);
+  const Action key = {"megatron_bridge", "cfg.mixed_precision", "bf16_with_mxfp8_mixed", ""};
+  CHECK(beside({key}, R"({"te_version": "2.0"})", "megatron_bridge").later_release ==
+        "MXFP8 needs Transformer Engine 2.1");
+  const Action overlap = {"megatron_lm", "--overlap-moe-expert-parallel-comm", "", ""};
+  CHECK(beside({overlap}, R"({"torch_version": "2.5"})").later_release ==
+        "the expert overlap needs PyTorch 2.6");
+  // Of several actions the others stand, and what a note names decides nothing.
+  const Finding two = beside({{"megatron_lm", "--a", "", "then --fp8-recipe blockwise"}, fp8},
+                             R"({"te_version": "1.9"})");
+  CHECK(two.status == FindingStatus::fires);
+  REQUIRE(two.actions.size() == 1);
+  CHECK(two.actions[0].note.find("not with Transformer Engine 1.9") != std::string::npos);
+  // What stops the job is told all the same.
+  const Finding error = beside({fp8}, R"({"te_version": "1.9"})", "megatron_lm", "error");
+  CHECK(error.status == FindingStatus::fires);
+  CHECK(error.actions[0].note == "not with Transformer Engine 1.9: current scaling needs 2.2");
+}
+
+TEST_CASE("floors: an action without the one setting that is not there") {
+  const auto set = [](const std::string& framework, const std::string& words) {
+    const Finding f = beside({{framework, words, "", ""}}, R"({"te_version": "2.5"})", framework);
+    return (f.status == FindingStatus::fires ? f.actions[0].set : f.later_release) + " | " +
+           f.actions[0].note;
+  };
+  const std::string note = "not with Transformer Engine 2.5: router fusion needs 2.7";
+  CHECK(set("megatron_lm", "--moe-permute-fusion --moe-router-fusion") ==
+        "--moe-permute-fusion | " + note);
+  CHECK(set("megatron_bridge", "cfg.model.moe_permute_fusion / moe_router_fusion") ==
+        "cfg.model.moe_permute_fusion | " + note);
+  CHECK(set("megatron_lm", "--moe-router-fusion") ==
+        "router fusion needs Transformer Engine 2.7 | " + note);
+}
+
 TEST_CASE("floors: what a recipe needs is told where it is not known to be there") {
   const auto note = [](const std::string& set, const std::string& config,
                        const std::string& run = "{\"gpu\": \"NVIDIA H100\"}",

@@ -73,6 +73,26 @@ TEST_CASE("plan: flags are spelled for the stated release") {
   CHECK(flags("framework_version: 0.12\n").empty());  // "nearest that adds up" stands alone
 }
 
+TEST_CASE("plan: what the stated releases can not do is no item and told below") {
+  const std::string fp8 = "framework: megatron_lm\nfp8_format: hybrid\nbf16: true\n";
+  const auto items = [](const Plan& p) {
+    return std::count_if(p.findings.begin(), p.findings.end(), [](const Finding& f) {
+      return f.rule == "configuration/fp8_recipe_default";
+    });
+  };
+  const auto told = [](const Plan& p) {
+    return std::count(
+        p.notes.begin(), p.notes.end(),
+        "not offered, since the stated release does not have it: FP8 without a "
+        "recipe means delayed scaling (current scaling needs Transformer Engine 2.2)");
+  };
+  const Plan old = plan_of(fp8 + "te_version: '1.9'\n"), now = plan_of(fp8 + "te_version: '2.2'\n");
+  CHECK(items(old) == 0);
+  CHECK(told(old) == 1);
+  CHECK(items(now) == 1);
+  CHECK(told(now) == 0);
+}
+
 TEST_CASE("plan result: in every format, with GPUs, framework, release and platform") {
   const Plan p =
       plan_of(kRun + "gpus: 64\ntp: 4\nsequence_parallel: true\nframework_version: v0.16\n");
