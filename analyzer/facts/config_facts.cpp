@@ -246,6 +246,11 @@ FactRowValues config_row(const RunConfig& config) {
   if (const std::string key = graph_key(config); !key.empty()) out["cuda_graph_key"] = key;
   if (const auto vpp = layout_of(config).vpp) out["vpp"] = *vpp;
   if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
+  // FSDP of PyTorch shards over all of data parallel where no size is given.
+  const std::string sharding = text(config, "fsdp_sharding").value_or("");
+  const bool shards = sharding == "optim_grads" || sharding == "optim_grads_params";
+  if (framework == "pytorch" && shards && !entry(config, "fsdp_shard_size"))
+    out["fsdp_shard_size"] = int64_t{0};
   return out;
 }
 

@@ -208,6 +208,7 @@ TEST_CASE("denials: loader, gradients, sharding and the exchange of context para
   const FactRowValues ddp = {{"ddp_bucket_cap_mb", 25.0}};
   CHECK(denied_keys(reduces, fsdp) == "fsdp_shard_size");
   CHECK(denied_keys(reduces, {{"fsdp_shard_size", int64_t{1}}}).empty());
+  CHECK(denied_keys(reduces, {{"fsdp_shard_size", int64_t{0}}}) == "fsdp_shard_size");
   CHECK(denied_keys(shards, fsdp).empty());
   CHECK(denied_keys(shards, fsdp, on("ddp_seen")) == "fsdp_shard_size");
   CHECK(denied_keys(shards, ddp) == "ddp_bucket_cap_mb");

@@ -218,6 +218,18 @@ TEST_CASE("config facts: a size from outside the file leaves what hangs on it un
   CHECK(value(f, "fact_layout", "experts_fit") == "1");
 }
 
+TEST_CASE("config facts: what FSDP shards says that it is there") {
+  const auto size = [](const std::string& yaml) {
+    return value(facts_of(yaml), "fact_config", "fsdp_shard_size");
+  };
+  const std::string torch = "framework: pytorch\n";
+  CHECK(size(torch + "fsdp_sharding: optim_grads_params\n") == "0");
+  CHECK(size(torch + "fsdp_sharding: optim_grads_params\nfsdp_shard_size: 8\n") == "8");
+  CHECK(size(torch + "fsdp_sharding: no_shard\n") == "NULL");
+  CHECK(size(torch + "fsdp_sharding: optim\n") == "NULL");  // goes with DistributedDataParallel
+  CHECK(size("framework: megatron_lm\nfsdp_sharding: optim_grads_params\n") == "NULL");
+}
+
 TEST_CASE("config facts: shards and the other sizes lie over all GPUs") {
   const std::string of = "framework: pytorch\ntp: 2\nfsdp_shard_size: 4\n";
   CHECK(value(facts_of(of + "gpus: 16\n"), "fact_layout", "shards_fit") == "1");
