@@ -19,8 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kCaseLimit = 200;
-constexpr std::string_view kOneRowTables[] = {"fact_run", "fact_config", "fact_layout", "fact_host",
-                                              "fact_memory"};
+constexpr std::string_view kOneRowTables[] = {"fact_run",  "fact_config", "fact_layout",
+                                              "fact_host", "fact_memory", "fact_throughput"};
 
 // Parsed once: hundreds of cases ask for them.
 const std::vector<FactColumn>& known_columns() {
