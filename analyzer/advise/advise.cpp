@@ -82,8 +82,15 @@ bool reads_layout(const Rule& rule) {
                      [](const TableRef& t) { return t.table == "fact_layout"; });
 }
 
+// Of rules that read the file alone.
+bool reads_the_file_only(const Rule& rule) {
+  return std::all_of(rule.from.begin(), rule.from.end(), [](const TableRef& t) {
+    return t.table == "fact_config" || t.table == "fact_layout";
+  });
+}
+
 // A job that ran has none of the faults that stop one: what is wrong is the file, so one finding
-// says that, and nothing else is said of the layout that it describes. The rule that speaks; "".
+// says that, and nothing else is said of its settings. The rule that speaks; "".
 std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules) {
   Finding* told = nullptr;
   std::string faults, remedies;
@@ -109,7 +116,8 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   for (size_t i = 0; i < findings.size(); ++i) {
     Finding& f = findings[i];
     const bool of_layout = reads_layout(rules.rules[i]);
-    if (&f == told || f.kind.empty() || !(f.kind == "error" || of_layout)) continue;
+    const bool of_file = !contradicted && f.phase != "data" && reads_the_file_only(rules.rules[i]);
+    if (&f == told || !(of_file || f.kind == "error" || (of_layout && !f.kind.empty()))) continue;
     f.status = FindingStatus::no;
     f.clauses.clear();  // nor is it said what of it would have to be otherwise
   }
@@ -121,7 +129,7 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
   } else {
     told->title = "this is not the configuration of the recorded run";
     told->why = not_started +
-                " What was recorded counts here, and nothing is said of the layout in the file.";
+                " What was recorded counts here, and nothing is said of the settings in the file.";
     told->actions = {{"any", "--config", "the file that started the recorded run", ""}};
     told->actions.insert(told->actions.end(), of_the_file.begin(), of_the_file.end());
     told->evidence = std::move(of_faults);
