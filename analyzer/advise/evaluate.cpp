@@ -13,7 +13,7 @@
 namespace ws {
 namespace {
 
-constexpr size_t kEvidenceColumns = 160;  // of one printed value
+constexpr size_t kEvidenceColumns = 320;  // of one printed value, which may be a list
 
 // What of a clause can be NULL, as columns of the SELECT: `alias.column IS NULL`.
 struct NullProbe {

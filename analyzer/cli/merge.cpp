@@ -24,7 +24,7 @@ struct MergeOptions {
   std::vector<std::string> inputs;
   std::string database, config, ranks;
   unsigned threads = 2;
-  bool show_names = false;
+  bool show_names = false, quiet = false;
   StatedOptions stated;
   WhatIfOptions what_if;
   ReportOptions report;
@@ -48,6 +48,7 @@ void add_options(CLI::App& app, MergeOptions& o) {
   app.add_option("--threads", o.threads, "changes re-simulated at once, default 2")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
+  app.add_flag("--quiet", o.quiet, "as of `analyze`; merge shows no progress anyway");
   app.add_flag("--show-names", o.show_names,
                "host names and paths as recorded instead of host0 and base names");
   add_report_options(app, o.report);

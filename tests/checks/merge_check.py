@@ -66,7 +66,7 @@ def difference(binary, files, tmp):
     for name, given in (("shuffled", parts), ("at once", [one])) + ((("folder", [tmp]),) if len(files) == 1 else ()):
         if name == "folder":
             one.unlink()
-        code, err, again = outputs(binary, ["merge", *given], tmp / name.replace(" ", "_"))
+        code, err, again = outputs(binary, ["merge", *given, "--quiet"], tmp / name.replace(" ", "_"))
         if code != 0:
             return f"merge, {name}: {code} {err}"
         for kind, a, b in zip(("facts", "text", "md", "json"), whole, again):
