@@ -13,12 +13,17 @@ namespace {
 constexpr int64_t kLargestJob = 4194304;  // what the schema takes
 constexpr int64_t kTokensPerRank = 4096;  // of one sequence: shorter pieces no longer hide the ring
 
+std::optional<int64_t> whole_quotient(std::optional<int64_t> a, int64_t b) {
+  if (!a || *a % b != 0) return std::nullopt;
+  return *a / b;
+}
+
 std::optional<int64_t> virtual_stages(const RunConfig& config, int64_t pp) {
   if (const auto v = integer(config, "vpp")) return v;
   const auto per_stage = integer(config, "layers_per_virtual_stage");
-  const auto layers = integer(config, "num_layers");
-  if (!per_stage || !layers || *layers % (pp * *per_stage) != 0) return std::nullopt;
-  return *layers / (pp * *per_stage);
+  const auto units = pipeline_units(config);
+  if (!per_stage || !units) return std::nullopt;
+  return whole_quotient(units, saturating_product(pp, *per_stage));
 }
 
 // The power of two nearest to seq / 4096 (halfway in the logarithm goes up), spread over TP first.
@@ -41,11 +46,6 @@ int64_t data_ranks(const Layout& l) {
   return saturating_product(l.shards.value_or(1), l.replicas.value_or(1));
 }
 
-std::optional<int64_t> whole_quotient(std::optional<int64_t> a, int64_t b) {
-  if (!a || *a % b != 0) return std::nullopt;
-  return *a / b;
-}
-
 }  // namespace
 
 int64_t saturating_product(int64_t a, int64_t b) {
@@ -60,6 +60,13 @@ int64_t saturating_sum(int64_t a, int64_t b) {
 
 int64_t least_common_multiple(int64_t a, int64_t b) {
   return saturating_product(a / std::gcd(a, b), b);
+}
+
+std::optional<int64_t> pipeline_units(const RunConfig& config) {
+  const auto layers = integer(config, "num_layers");
+  if (!layers) return std::nullopt;
+  return *layers + (boolean(config, "account_for_embedding") == true) +
+         (boolean(config, "account_for_loss") == true);
 }
 
 Layout layout_of(const RunConfig& config) {
@@ -121,9 +128,10 @@ Layout layout_of(const RunConfig& config) {
         whole_quotient(out.global_batch, saturating_product(*out.dp, *out.micro_batch));
   }
   if (out.seq_len && !any_outside({"tp"})) out.cp_suggested = suggested_cp(*out.seq_len, out.tp);
-  const bool stages_outside =
-      from_outside(config, "vpp") || from_outside(config, "layers_per_virtual_stage");
-  if (out.pp > 1 && !stages_outside) {
+  const bool stages_unknown =
+      !out.vpp && (integer(config, "layers_per_virtual_stage") || from_outside(config, "vpp") ||
+                   from_outside(config, "layers_per_virtual_stage"));
+  if (out.pp > 1 && !stages_unknown) {
     out.stages = saturating_product(out.pp, out.vpp.value_or(1));
     if (out.accumulation) {
       out.bubble_share =

@@ -40,6 +40,8 @@ struct Layout {
 };
 
 Layout layout_of(const RunConfig& config);
+// Layers that the stages share evenly, with embedding and loss where each counts as one.
+std::optional<int64_t> pipeline_units(const RunConfig& config);
 bool from_outside(const Layout& layout, std::string_view size);
 bool one_world_only(const Layout& layout);  // R and S are told: no other number of GPUs works
 // "TP 2 x CP 1", "replicas 2 x shards 4 x TP 2 x CP 1": what stands on one pipeline stage.

@@ -43,9 +43,7 @@ SizeLimits::SizeLimits(const RunConfig& config, const Layout& l)
                       integer(config, "last_stage_layers") || text(config, "pipeline_layout");
   if (uneven) return;
   fixed_stages_ = false;
-  if (const auto layers = integer(config, "num_layers"))
-    units_ = *layers + (boolean(config, "account_for_embedding") == true) +
-             (boolean(config, "account_for_loss") == true);
+  units_ = pipeline_units(config);
   if (!integer(config, "vpp")) per_stage_ = integer(config, "layers_per_virtual_stage");
 }
 

@@ -178,10 +178,14 @@ std::vector<int64_t> even_counts(const RunConfig& config, const Layout& layout, 
     return out;
   }
   const int64_t units = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
-  if (units % n != 0) {
+  const auto per_stage = integer(config, "layers_per_virtual_stage");
+  const bool no_vpp = per_stage && !layout.vpp && layout.pp > 1;
+  if (units % n != 0 || no_vpp) {
     problem = std::to_string(units) + " layers" +
-              (embedding || loss ? " (with embedding or loss)" : "") +
-              " do not divide into PP x VPP = " + std::to_string(n) + " stages";
+              (embedding || loss ? " (with embedding or loss)" : "") + " do not divide into PP " +
+              (no_vpp ? std::to_string(layout.pp) + " x " + std::to_string(*per_stage) +
+                            " layers per virtual stage"
+                      : "x VPP = " + std::to_string(n) + " stages");
   }
   for (int64_t s = 0; s < n; ++s) out[static_cast<size_t>(s)] = units / n + (s < units % n ? 1 : 0);
   if (embedding && out.front() > 0) --out.front();

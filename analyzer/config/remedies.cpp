@@ -177,19 +177,24 @@ void put_given_stages(const Layout& l, int64_t given, Remedies& out) {
   out.stages.nearest = by_vpp + (by_vpp.empty() || by_pp.empty() ? "" : ", or ") + by_pp;
 }
 
-void put_stages(const Layout& l, const PipelineSplit& split, const SizeLimits& limits,
-                const Room& room, Remedies& out) {
+void put_stages(const RunConfig& config, const Layout& l, const PipelineSplit& split,
+                const SizeLimits& limits, const Room& room, Remedies& out) {
   if (split.given && !from_outside(l, "pp")) return put_given_stages(l, *split.given, out);
   const auto units = limits.units();
   if (split.problem.empty() || !units || l.pp <= 1 || from_outside(l, "pp")) return;
-  const int64_t vpp = l.vpp.value_or(1), stages = saturating_product(l.pp, vpp);
+  // Virtual stages that are asked for by their layers, which do not come out whole.
+  const auto per_stage = l.vpp ? std::nullopt : integer(config, "layers_per_virtual_stage");
+  const int64_t vpp = per_stage.value_or(l.vpp.value_or(1));
+  const int64_t stages = saturating_product(l.pp, vpp);
   if (*units % stages == 0) return;
-  out.stages.arithmetic = fmt::format("{} / (PP {} x VPP {} = {}) = {}", *units, l.pp, vpp, stages,
-                                      quotient(*units, stages));
+  out.stages.arithmetic =
+      fmt::format("{} / (PP {} x {} {} = {}) = {}", *units, l.pp, per_stage ? "layers" : "VPP", vpp,
+                  stages, quotient(*units, stages));
   const auto whole = [&](int64_t pp, int64_t v) { return *units % saturating_product(pp, v) == 0; };
   const std::string by_vpp =
-      vpp > 1 ? named("VPP", around(vpp, up_to(*units), [&](int64_t v) { return whole(l.pp, v); }))
-              : "";
+      vpp > 1 && !per_stage
+          ? named("VPP", around(vpp, up_to(*units), [&](int64_t v) { return whole(l.pp, v); }))
+          : "";
   const std::string by_pp =
       named("PP", around(l.pp, up_to(*units), [&](int64_t v) {
               const bool on_gpus = !l.gpus || *l.gpus % v == 0;
@@ -211,7 +216,7 @@ Remedies remedies_of(const RunConfig& config, const Layout& layout, const Pipeli
   put_heads(config, layout, limits, room, out);
   put_expert_count(config, layout, room, out);
   put_sequence(layout, out);
-  put_stages(layout, split, limits, room, out);
+  put_stages(config, layout, split, limits, room, out);
   return out;
 }
 

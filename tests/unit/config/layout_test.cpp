@@ -111,7 +111,17 @@ TEST_CASE("layout: accumulation, bubble, virtual stages") {
   CHECK(*a.bubble_share == Approx(3.0 / (3 * 16)));
   CHECK_FALSE(layout("gpus: 64\nmicro_batch: 2\nglobal_batch: 100\n").accumulation);
   CHECK(layout("pp: 2\nnum_layers: 24\nlayers_per_virtual_stage: 3\n").vpp == 4);
-  CHECK_FALSE(layout("pp: 2\nnum_layers: 25\nlayers_per_virtual_stage: 3\n").vpp);
+  const Layout uneven = layout(
+      "gpus: 2\nmicro_batch: 1\nglobal_batch: 8\npp: 2\nnum_layers: 25\n"
+      "layers_per_virtual_stage: 3\n");
+  CHECK_FALSE(uneven.vpp);
+  CHECK_FALSE(uneven.bubble_share);  // which hangs on it
+  const std::string per_stage = "pp: 2\nlayers_per_virtual_stage: 3\n";
+  CHECK(layout(per_stage + "num_layers: 23\naccount_for_loss: true\n").vpp == 4);
+  CHECK(layout(per_stage + "num_layers: 23\naccount_for_embedding: true\n").vpp == 4);
+  CHECK(layout(per_stage +
+               "num_layers: 22\naccount_for_embedding: true\naccount_for_loss: true\n")
+            .vpp == 4);
 }
 
 TEST_CASE("layout: context parallel sizes round to the nearer power of two") {

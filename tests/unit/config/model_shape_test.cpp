@@ -65,6 +65,9 @@ TEST_CASE("stages: even, with lighter ends, by layout, and what does not divide"
   CHECK(split(std::string(kSmall) + "pp: 2\nvpp: 2\n").problem.empty());
   CHECK(split(std::string(kSmall) + "pp: 3\n").problem ==
         "8 layers do not divide into PP x VPP = 3 stages");
+  CHECK(split(std::string(kSmall) + "pp: 2\nlayers_per_virtual_stage: 2\n").problem.empty());
+  CHECK(split(std::string(kSmall) + "pp: 2\nlayers_per_virtual_stage: 3\n").problem ==
+        "8 layers do not divide into PP 2 x 3 layers per virtual stage");
   const PipelineSplit lighter =
       split(std::string(kSmall) + "pp: 5\naccount_for_embedding: true\naccount_for_loss: true\n");
   CHECK(lighter.problem.empty());

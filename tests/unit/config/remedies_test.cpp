@@ -74,6 +74,9 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   const Remedies accounted = remedies("pp: 4\nnum_layers: 30\naccount_for_loss: true\n");
   CHECK(accounted.stages.arithmetic == "31 / (PP 4 x VPP 1 = 4) = 7.75");
   CHECK(accounted.stages.nearest == "PP 1 or 31");
+  const Remedies by_layers = remedies("pp: 4\nnum_layers: 40\nlayers_per_virtual_stage: 4\n");
+  CHECK(by_layers.stages.arithmetic == "40 / (PP 4 x layers 4 = 16) = 2.5");
+  CHECK(by_layers.stages.nearest == "PP 2 or 5");
 }
 
 TEST_CASE("remedies: what is near passes the checks that come next") {
