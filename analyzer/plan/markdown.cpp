@@ -44,6 +44,8 @@ void findings(const Plan& p, std::ostream& out) {
       out << "   - " << md(std::string(phrase_of_framework(a.framework))) << ": "
           << markdown_code(fix_words(a)) << "\n";
     out << "   - because: " << md(f.why) << "\n";
+    if (const std::string values = evidence_words(f); !values.empty())
+      out << "   - here: " << md(values) << "\n";
     for (const std::string& s : f.published) out << "   - published: " << md(s) << "\n";
     for (const std::string& s : f.pitfalls) out << "   - watch: " << md(s) << "\n";
     out << "   - source: " << md(fmt::format("{}", fmt::join(f.sources, "; "))) << "\n";

@@ -49,7 +49,7 @@ struct PlanNearest {
 struct PlanResult {
   std::string status;                 // violations does_not_fit not_enough_known may_not_fit fits
   std::string memory;                 // does_not_fit may_not_fit fits unknown
-  size_t violations = 0, silent = 0;  // findings of these kinds
+  size_t violations = 0, silent = 0;  // findings of these kinds; that of the memory is none
   std::vector<std::string> unknown;   // "the number of GPUs"
 };
 

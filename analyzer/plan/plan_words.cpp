@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "plan/render_plan.h"
+#include "report/fact_words.h"
 #include "report/numbers.h"
 
 namespace ws {
@@ -51,6 +52,15 @@ std::string held_back_words(const Plan& plan, const Finding& finding) {
   for (const Finding& f : plan.findings)
     if (f.rule == finding.held_back_by) return f.title;
   return "";
+}
+
+std::string evidence_words(const Finding& finding) {
+  std::string out;
+  for (const EvidenceValue& e : finding.evidence) {
+    const std::string words = fact_words(e, finding);
+    if (!words.empty()) out += (out.empty() ? "" : ", ") + words;
+  }
+  return out;
 }
 
 std::string fix_words(const Action& action) {

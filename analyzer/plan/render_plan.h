@@ -30,6 +30,7 @@ std::string grid_arithmetic(const PlanGrid& grid);
 std::string_view kind_words(const Finding& finding);
 std::string held_back_words(const Plan& plan, const Finding& finding);  // title to act on first
 std::string fix_words(const Action& action);
+std::string evidence_words(const Finding& finding);  // "GPU h100, PP 8"; "": nothing of it is shown
 // Where the configuration tells the framework, the settings of others are of no use.
 std::vector<Action> shown_actions(const Plan& plan, const Finding& finding);
 std::string context_words(const PlanContext& context);

@@ -9,6 +9,8 @@
 namespace ws {
 namespace {
 
+constexpr std::string_view kMemoryRule = "configuration/memory_exceeds";
+
 std::string memory_state(const Plan& p) {
   if (!p.memory || !p.memory->capacity_bytes) return "unknown";
   const int64_t capacity = *p.memory->capacity_bytes, around = p.memory->uncertainty_bytes;
@@ -35,15 +37,18 @@ PlanResult result_of(const Plan& p) {
     return static_cast<size_t>(std::count_if(p.findings.begin(), p.findings.end(),
                                              [&](const Finding& f) { return f.kind == kind; }));
   };
-  out.violations = count("error");
   out.silent = count("silent");
   out.memory = memory_state(p);
   out.unknown = unknown_of(p);
-  const bool exceeds = out.memory == "does_not_fit";  // which is an error of its own
-  out.status = out.violations > (exceeds ? 1 : 0) ? "violations"
-               : exceeds                          ? "does_not_fit"
-               : !out.unknown.empty()             ? "not_enough_known"
-                                                  : out.memory;
+  const bool exceeds = out.memory == "does_not_fit";
+  // The error that tells of the memory is no setting that does not work.
+  const bool told = std::any_of(p.findings.begin(), p.findings.end(),
+                                [](const Finding& f) { return f.rule == kMemoryRule; });
+  out.violations = count("error") - (told ? 1 : 0);
+  out.status = out.violations > 0     ? "violations"
+               : exceeds              ? "does_not_fit"
+               : !out.unknown.empty() ? "not_enough_known"
+                                      : out.memory;
   return out;
 }
 

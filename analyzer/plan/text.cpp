@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "plan/render_plan.h"
 #include "report/escape.h"
-#include "report/fact_words.h"
 #include "report/layout.h"
 #include "report/numbers.h"
 
@@ -93,12 +92,8 @@ void findings(const Plan& p, std::ostream& out) {
       out << hanging("     " + pad_right(std::string(phrase_of_framework(a.framework)), 15) + " ",
                      escape_text(fix_words(a)));
     out << hanging("     because         ", escape_text(f.why));
-    std::string values;
-    for (const EvidenceValue& e : f.evidence) {
-      const std::string words = fact_words(e, f);
-      if (!words.empty()) values += (values.empty() ? "" : ", ") + words;
-    }
-    if (!values.empty()) out << hanging("     here            ", escape_text(values));
+    if (const std::string values = evidence_words(f); !values.empty())
+      out << hanging("     here            ", escape_text(values));
     for (const std::string& s : f.published)
       out << hanging("     published       ", escape_text(s));
     for (const std::string& s : f.pitfalls) out << hanging("     watch           ", escape_text(s));
