@@ -41,14 +41,15 @@ std::vector<std::string> missing_from_outside(const RunConfig& config) {
   return out;
 }
 
-// As the file would write the key.
+// As the file would write the key. The job's size is no setting of a framework: its launcher has
+// it.
 std::string spelled(const RunConfig& config, const std::string& key) {
-  std::string out = key;
-  if (config.format == kNativeFormat || config.format == kTorchtitanFormat) return out;
+  if (config.format == kNativeFormat || config.format == kTorchtitanFormat) return key;
+  if (key == "gpus") return "the number of GPUs (--gpus N)";
   const std::string framework = text(config, "framework").value_or("");
   for (const WrittenKey& way : key_table().ways_to_write(key))
-    if (way.framework == framework && way.constant.empty()) out = way.name;
-  return out;
+    if (way.framework == framework && way.constant.empty()) return way.name;
+  return key;
 }
 
 bool shards_fit(const Layout& l) {
@@ -87,6 +88,17 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
                          out.split.problem + ")");
 }
 
+// The job may not start, and nothing else in the plan says so.
+void limit_groups(const RunConfig& config, ConfigStudy& out) {
+  const auto groups = integer(config, "kv_heads");
+  if (!groups || from_outside(out.layout, "tp") || text(config, "framework") == "pytorch") return;
+  if (groups_take(config, *groups, out.layout.tp)) return;
+  out.limits.push_back(
+      fmt::format("TP {} over {} key-value head{}: Megatron Core refuses it before 0.16 "
+                  "(--framework-version tells)",
+                  out.layout.tp, *groups, *groups == 1 ? "" : "s"));
+}
+
 ConfigStudy arithmetic(const RunConfig& config, const Platform* platform) {
   ConfigStudy out;
   out.layout = layout_of(config);
@@ -121,7 +133,9 @@ ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
     const int64_t total = study.memory->ranks[study.memory->worst].total_bytes;
     return MemoryShares{share(total), share(total + study.memory->uncertainty_bytes)};
   };
-  out.remedies = remedies_of(config, out.layout, out.split, memory);
+  out.remedies = remedies_of(config, out.layout, out.split, memory,
+                             platform != nullptr ? platform->fast_domain_gpus : 0);
+  limit_groups(config, out);
   out.precision = precision_of(config);
   out.recompute = check_recompute_names(config);
   if (out.model.shape && out.layout.seq_len)

@@ -67,6 +67,7 @@ KeyTable::KeyTable() {
     for (const std::string& s : texts(property, "x-megatron-lm")) {
       const auto [flag, constant] = split_at(s, '=');
       flags_[flag] = {k, constant};
+      ways_[name].push_back({"megatron_lm", flag, constant});
       // argparse stores what --no-x turns off under x.
       const std::string attribute = attribute_of(flag);
       if (constant == "false" && attribute.rfind("no_", 0) == 0)
@@ -76,6 +77,7 @@ KeyTable::KeyTable() {
     }
     for (const std::string& s : texts(property, "x-megatron-bridge")) {
       paths_[s] = {k, ""};
+      ways_[name].push_back({"megatron_bridge", s, ""});
       if (s.find('.') == std::string::npos) attributes_.emplace(s, Spelling{k, ""});
     }
     for (const std::string& s : texts(property, "x-torchtitan")) paths_[s] = {k, ""};
@@ -130,12 +132,8 @@ const std::vector<Spelling>* KeyTable::by_variable(std::string_view variable) co
 }
 
 std::vector<WrittenKey> KeyTable::ways_to_write(std::string_view key) const {
-  std::vector<WrittenKey> out;
-  for (const auto& [flag, s] : flags_)
-    if (s.key->name == key) out.push_back({"megatron_lm", flag, s.constant});
-  for (const auto& [path, s] : paths_)
-    if (s.key->name == key) out.push_back({"megatron_bridge", path, s.constant});
-  return out;
+  const auto it = ways_.find(key);
+  return it == ways_.end() ? std::vector<WrittenKey>{} : it->second;
 }
 
 std::string KeyTable::variable_of(std::string_view key) const {

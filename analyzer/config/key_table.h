@@ -49,6 +49,7 @@ class KeyTable {
   const Spelling* by_model_card(std::string_view key) const;  // config.json of Hugging Face
   const Spelling* by_native(std::string_view key) const;
   const std::vector<Spelling>* by_variable(std::string_view environment_variable) const;
+  // As the schema has them: the usual one of a framework first.
   std::vector<WrittenKey> ways_to_write(std::string_view key) const;
   // The variable of the environment that sets it; "": none does.
   std::string variable_of(std::string_view key) const;
@@ -59,6 +60,7 @@ class KeyTable {
   using Index = std::map<std::string, Spelling, std::less<>>;
   std::vector<ConfigKey> keys_;
   Index flags_, attributes_, paths_, model_cards_, natives_;
+  std::map<std::string, std::vector<WrittenKey>, std::less<>> ways_;  // by name
   std::map<std::string, std::vector<Spelling>, std::less<>> variables_;
 };
 

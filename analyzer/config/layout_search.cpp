@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "config/releases.h"
+
 namespace ws {
 namespace {
 
@@ -33,8 +35,18 @@ std::string multiples_around(int64_t value, int64_t unit) {
   return below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above);
 }
 
-SizeLimits::SizeLimits(const RunConfig& config, const Layout& l)
-    : l_(l),
+std::optional<bool> groups_take(const RunConfig& config, int64_t kv_heads, int64_t tp) {
+  constexpr int64_t kSharedFrom = 16;
+  if (kv_heads % tp == 0) return true;
+  if (tp % kv_heads != 0) return false;
+  const auto release = core_release(config);
+  return release ? std::optional(*release >= kSharedFrom) : std::nullopt;
+}
+
+SizeLimits::SizeLimits(const RunConfig& config, const Layout& l, int64_t fast_domain)
+    : config_(config),
+      l_(l),
+      fast_domain_(fast_domain),
       heads_(integer(config, "attention_heads")),
       kv_heads_(integer(config, "kv_heads")),
       experts_(integer(config, "num_experts")),
@@ -48,7 +60,9 @@ SizeLimits::SizeLimits(const RunConfig& config, const Layout& l)
 }
 
 bool SizeLimits::tp(int64_t v, int64_t cp) const {
-  if (kv_heads_ && *kv_heads_ % v != 0 && v % *kv_heads_ != 0) return false;
+  const bool as_given = v == l_.tp;  // of which it is told elsewhere what may be wrong
+  if (kv_heads_ && !groups_take(config_, *kv_heads_, v).value_or(as_given)) return false;
+  if (fast_domain_ > 0 && v > fast_domain_ && !as_given) return false;
   if (heads_) return *heads_ % (cp_takes_heads_ && cp > 1 ? saturating_product(v, cp) : v) == 0;
   return v == l_.tp || is_power_of_two(v);
 }
@@ -95,8 +109,8 @@ void change(Candidate& c, int64_t from, int64_t to) {
 
 class LayoutSearch {
  public:
-  LayoutSearch(const RunConfig& config, const Layout& l)
-      : l_(l), limits_(config, l), etp_follows_(!integer(config, "etp")) {}
+  LayoutSearch(const RunConfig& config, const Layout& l, int64_t fast_domain)
+      : l_(l), limits_(config, l, fast_domain), etp_follows_(!integer(config, "etp")) {}
 
   // The nearest, nearest first.
   std::vector<Candidate> run(bool with_batch) {
@@ -196,14 +210,15 @@ RunConfig with_sizes(const RunConfig& config, const Layout& l, const LayoutSizes
 }
 
 // The two nearest that also pass what is asked next: batch, layers per stage, memory.
-std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory) {
+std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory,
+                           int64_t fast_domain) {
   if (*l.gpus > kSearchLimit) return "";
   const SizeLimits limits(config, l);
   const bool batch_fits = !l.dp || limits.batch(*l.dp);  // else a fault of its own
   std::string out;
   size_t found = 0;
   const auto look = [&](bool with_batch) {
-    for (const Candidate& c : LayoutSearch(config, l).run(with_batch)) {
+    for (const Candidate& c : LayoutSearch(config, l, fast_domain).run(with_batch)) {
       if (found == 2) return;
       const auto use = memory ? memory(with_sizes(config, l, c)) : std::nullopt;
       if (use && use->hi_share > 1) continue;

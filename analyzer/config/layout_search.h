@@ -18,6 +18,11 @@ struct MemoryShares {
 };
 using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
 
+// Whether so many key-value heads can stand on TP ranks. More ranks than heads share them from
+// Megatron Core 0.16 on, older ones refuse; nullopt: the release is not known.
+// source: Megatron-LM pull request 2565; megatron/core/transformer/transformer_config.py
+std::optional<bool> groups_take(const RunConfig& config, int64_t kv_heads, int64_t tp);
+
 std::vector<int64_t> divisors(int64_t n);  // ascending
 // "16 or 32": the multiples of `unit` below and above.
 std::string multiples_around(int64_t value, int64_t unit);
@@ -29,7 +34,8 @@ struct LayoutSizes {
 // What a size must divide, as far as the configuration tells.
 class SizeLimits {
  public:
-  SizeLimits(const RunConfig& config, const Layout& l);
+  // `fast_domain`: GPUs that reach each other over the fast link, 0: not known. TP stays inside.
+  SizeLimits(const RunConfig& config, const Layout& l, int64_t fast_domain = 0);
 
   bool tp(int64_t v, int64_t cp) const;
   bool cp(int64_t v) const;
@@ -41,7 +47,9 @@ class SizeLimits {
   std::optional<int64_t> units() const { return units_; }
 
  private:
+  const RunConfig& config_;
   const Layout& l_;
+  int64_t fast_domain_;
   std::optional<int64_t> heads_, kv_heads_, experts_, units_, per_stage_;
   bool cp_takes_heads_, fixed_stages_ = true;
 };
@@ -50,6 +58,7 @@ class SizeLimits {
 RunConfig with_sizes(const RunConfig& config, const Layout& l, const LayoutSizes& sizes);
 
 // The two nearest that also pass what is asked next: batch, layers per stage, memory. "": none.
-std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory);
+std::string nearest_layout(const RunConfig& config, const Layout& l, const MemoryUse& memory,
+                           int64_t fast_domain);
 
 }  // namespace ws

@@ -51,13 +51,15 @@ void read_figures(const nlohmann::json& row, bool all, Platform& out) {
   out.fp4_flops = flops.value("fp4", int64_t{0});
 }
 
-// MIG and the partitions of AMD: a part of the memory with a part of the units, by no table.
+// MIG and the partitions of AMD: a part of the memory with a part of the units, by no table. Which
+// of them reach each other, and over what, is not known: MIG has no NVLink between slices.
 Platform slice_of(const Platform& row) {
   Platform out = row;
   out.board = "a slice of " + row.key;
   out.boards.clear();
   out.memory_bytes = out.memory_bytes_per_s = 0;
   out.bf16_flops = out.fp8_flops = out.fp4_flops = 0;
+  out.fast_domain_gpus = out.fast_link_bytes_per_s = 0;
   return out;
 }
 

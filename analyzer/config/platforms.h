@@ -20,7 +20,7 @@ struct Platform {
   std::string board;  // "A100 40GB": differs from the row in some figures; "": the row itself
   std::vector<std::string> match;  // lower case, anywhere in the name
   int64_t memory_bytes = 0, memory_bytes_per_s = 0;
-  int64_t fast_domain_gpus = 0;  // GPUs that reach each other over NVLink or its like
+  int64_t fast_domain_gpus = 0;  // that reach each other over NVLink or its like; 0: not known
   int64_t bf16_flops = 0, fp8_flops = 0, fp4_flops = 0;  // dense, per second; 0: not supported
   int64_t fast_link_bytes_per_s = 0, network_bytes_per_s = 0, host_link_bytes_per_s = 0;
   std::string compute_capability, source;

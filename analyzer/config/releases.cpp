@@ -108,6 +108,15 @@ std::optional<int64_t> release_number(std::string_view release) {
   return int64_t{100} * major + minor;
 }
 
+std::optional<int64_t> core_release(const RunConfig& config) {
+  const std::string framework = text(config, "framework").value_or("");
+  const auto version = text(config, "framework_version");
+  if (!version || framework == "pytorch") return std::nullopt;
+  const auto number = release_number(*version);
+  const bool of_bridge = framework == "megatron_bridge" && number && *number < kBridgeBelow;
+  return of_bridge ? std::nullopt : number;
+}
+
 Result<void> review_releases(RunConfig& config) {
   const ConfigEntry* e = entry(config, "framework_version");
   const std::string framework = text(config, "framework").value_or("");

@@ -19,6 +19,10 @@ std::string expected_release(const ConfigKey& key, std::string_view text);
 // 100 x major + minor of a normal release; "main" and "dev" of Megatron Core count as 0.19.
 std::optional<int64_t> release_number(std::string_view release);
 
+// Of Megatron Core as the configuration states it; nullopt: not stated, or that of PyTorch or of
+// Bridge itself, which counts differently.
+std::optional<int64_t> core_release(const RunConfig& config);
+
 // A release that can not be one of the framework is an error; one of Bridge itself, which counts
 // differently, gets a note.
 Result<void> review_releases(RunConfig& config);

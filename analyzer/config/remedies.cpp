@@ -72,7 +72,8 @@ std::string nearest_gpus(const RunConfig& config, const Layout& l) {
   return fmt::format("{} GPUs", below ? *below : *above);
 }
 
-void put_grids(const RunConfig& config, const Layout& l, const MemoryUse& memory, Remedies& out) {
+void put_grids(const RunConfig& config, const Layout& l, const MemoryUse& memory,
+               int64_t fast_domain, Remedies& out) {
   if (!l.gpus) return;
   const auto refuse = [&](Remedy& to, int64_t product, const std::string& sizes) {
     if (*l.gpus % product == 0) return;
@@ -89,7 +90,7 @@ void put_grids(const RunConfig& config, const Layout& l, const MemoryUse& memory
     refuse(out.expert, l.expert_product, fmt::format("ETP {} x EP {} x PP {}", l.etp, l.ep, l.pp));
   }
   const bool refused = !out.attention.arithmetic.empty() || !out.expert.arithmetic.empty();
-  if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l, memory);
+  if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l, memory, fast_domain);
 }
 
 void put_shards(const Layout& l, Remedies& out) {
@@ -129,7 +130,7 @@ void put_heads(const RunConfig& config, const Layout& l, const SizeLimits& limit
   if (heads && parts_known && *heads % parts != 0)
     out.heads.arithmetic =
         fmt::format("{} query heads / {} = {}", *heads, by, quotient(*heads, parts));
-  else if (kv && *kv % l.tp != 0 && l.tp % *kv != 0)
+  else if (kv && groups_take(config, *kv, l.tp) == false)
     out.heads.arithmetic =
         fmt::format("{} key-value heads / TP {} = {}", *kv, l.tp, quotient(*kv, l.tp));
   if (out.heads.arithmetic.empty()) return;
@@ -206,11 +207,11 @@ void put_stages(const RunConfig& config, const Layout& l, const PipelineSplit& s
 }  // namespace
 
 Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
-                     const MemoryUse& memory) {
+                     const MemoryUse& memory, int64_t fast_domain) {
   Remedies out;
-  const SizeLimits limits(config, layout);
+  const SizeLimits limits(config, layout, fast_domain);
   const Room room(config, layout, memory);
-  put_grids(config, layout, memory, out);
+  put_grids(config, layout, memory, fast_domain, out);
   put_shards(layout, out);
   put_batch(layout, out);
   put_heads(config, layout, limits, room, out);

@@ -28,7 +28,8 @@ struct Remedies {
   Remedy stages;               // nearest: "PP 3 or 5"
 };
 
+// `fast_domain`: GPUs that reach each other over the fast link; 0: not known.
 Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
-                     const MemoryUse& memory = {});
+                     const MemoryUse& memory = {}, int64_t fast_domain = 0);
 
 }  // namespace ws

@@ -85,7 +85,8 @@ void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) 
     row.fits("heads_fit", integer(config, "attention_heads"),
              heads_move ? saturating_product(l.tp, l.cp) : l.tp);
   if (const auto kv = integer(config, "kv_heads")) {
-    row.put("kv_heads_fit", *kv % l.tp == 0 || l.tp % *kv == 0);
+    const auto fit = groups_take(config, *kv, l.tp);
+    if (fit) row.put("kv_heads_fit", *fit);
   }
 }
 
@@ -133,7 +134,7 @@ void put_stages(Row& row, const ConfigStudy& study) {
 void put_platform(Row& row, const Platform* p) {
   if (p == nullptr) return;
   row.put_text("platform", p->key);
-  row.put("fast_domain_gpus", p->fast_domain_gpus);
+  if (p->fast_domain_gpus > 0) row.put("fast_domain_gpus", p->fast_domain_gpus);
   const char first = p->compute_capability.empty() ? '\0' : p->compute_capability[0];
   if (first >= '0' && first <= '9')
     row.put("compute_major", std::atoi(p->compute_capability.c_str()));
@@ -215,12 +216,7 @@ void put_releases(FactRowValues& row, const RunConfig& config) {
   if (framework == "pytorch" && version != "main" && version != "dev")
     put("torch_release", version);
   put("torch_release", text(config, "torch_version"));
-  if (framework == "pytorch") return;
-  put("core_release", version);
-  // Bridge counts its own releases from 0.1.
-  const auto it = row.find("core_release");
-  if (framework == "megatron_bridge" && it != row.end() && std::get<int64_t>(it->second) < 10)
-    row.erase(it);
+  if (const auto release = core_release(config)) row["core_release"] = *release;
 }
 
 FactRowValues config_row(const RunConfig& config) {

@@ -24,9 +24,8 @@ bool is_blackwell(const Platform& p) {
 // Groups of so many neighbours against the GPUs that reach each other over the fast link.
 void put_group(const char* name, int64_t ranks, const ConfigStudy& study, Figures& out) {
   if (ranks <= 1) return;
-  const char* where = study.platform == nullptr                  ? "_somewhere"
-                      : ranks > study.platform->fast_domain_gpus ? "_across"
-                                                                 : "_inside";
+  const int64_t domain = study.platform == nullptr ? 0 : study.platform->fast_domain_gpus;
+  const char* where = domain == 0 ? "_somewhere" : ranks > domain ? "_across" : "_inside";
   out[name + std::string(where)] = "";
 }
 

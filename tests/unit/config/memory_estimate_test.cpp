@@ -212,6 +212,15 @@ TEST_CASE("memory: what can not be estimated says which keys are missing") {
   CHECK(of_file("python pretrain_gpt.py --num-layers 4 --seq-length 4096 --world-size 8", "a.sh") ==
         "memory estimate: needs --hidden-size, --num-attention-heads, --vocab-size, "
         "--ffn-hidden-size; add them to the file");
+  CHECK(of_file("python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+                "--vocab-size 1000",
+                "a.sh") ==
+        "memory estimate: needs the number of GPUs (--gpus N), --seq-length; add them to the file");
+  CHECK(of_file("model:\n  num_layers: 4\n  hidden_size: 512\n  num_attention_heads: 8\n"
+                "  vocab_size: 1000\n  ffn_hidden_size: 2048\ntrainer:\n  num_nodes: 1\n"
+                "  devices: 8\n",
+                "a.yaml")
+            .find("memory estimate: needs seq_length;") == 0);
   const std::string toml =
       "[training]\nseq_len = 4096\n[parallelism]\n"
       "data_parallel_shard_degree = 8\n";

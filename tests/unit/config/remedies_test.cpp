@@ -58,7 +58,14 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   CHECK(heads.heads.nearest == "TP 5 or 10");
   const Remedies groups = remedies("tp: 8\nattention_heads: 24\nkv_heads: 6\ngpus: 24\n");
   CHECK(groups.heads.arithmetic == "6 key-value heads / TP 8 = 0.75");
-  CHECK(groups.heads.nearest == "TP 6 or 12");
+  CHECK(groups.heads.nearest == "TP 6");
+  const std::string grouped = "framework: megatron_lm\ntp: 8\nattention_heads: 24\ngpus: 24\n";
+  const auto nearest = [&](const char* more) { return remedies(grouped + more).heads.nearest; };
+  CHECK(nearest("kv_heads: 6\nframework_version: 0.15\n") == "TP 6");
+  CHECK(nearest("kv_heads: 6\nframework_version: 0.16\n") == "TP 6 or 12");
+  CHECK(nearest("kv_heads: 4\nframework_version: 0.15\n") == "TP 4");
+  CHECK(nearest("kv_heads: 4\nframework_version: 0.16\n").empty());  // it is taken
+  CHECK(nearest("kv_heads: 4\n").empty());                           // it may be
   const Remedies moved = remedies("tp: 4\ncp: 4\ncp_comm_type: a2a\nattention_heads: 24\n");
   CHECK(moved.heads.arithmetic == "24 query heads / (TP 4 x CP 4 = 16) = 1.5");
   CHECK(moved.heads.nearest == "TP 3 or 6");
@@ -102,6 +109,23 @@ TEST_CASE("remedies: what is near passes the checks that come next") {
             .layout_nearest.find("TP 2 and PP 2 (DP 25, 60 % of the memory)") == 0);
   const auto never = [](const RunConfig&) { return std::optional(MemoryShares{0.95, 1.01}); };
   CHECK(remedies_of(*config, layout, split, never).layout_nearest.empty());
+}
+
+TEST_CASE("remedies: TP stays with the key-value heads and inside the fast domain") {
+  const std::string run = "gpus: 576\ntp: 8\npp: 5\nattention_heads: 128\n";
+  CHECK(remedies(run).layout_nearest == "PP 6 (DP 12) or PP 4 (DP 18)");
+  const auto config = read_config("gpus: 144\ntp: 8\npp: 32\nattention_heads: 128\n", "a.yaml");
+  REQUIRE(config);
+  const Layout layout = layout_of(*config);
+  const auto nearest = [&](int64_t domain) {
+    return remedies_of(*config, layout, PipelineSplit{}, {}, domain).layout_nearest;
+  };
+  CHECK(nearest(0) == "PP 18 (DP 1) or PP 9 (DP 2)");
+  CHECK(nearest(8) == nearest(0));
+  const auto heads = read_config("tp: 12\nattention_heads: 128\n", "a.yaml");
+  REQUIRE(heads);
+  CHECK(remedies_of(*heads, layout_of(*heads), {}, {}, 0).heads.nearest == "TP 8 or 16");
+  CHECK(remedies_of(*heads, layout_of(*heads), {}, {}, 8).heads.nearest == "TP 8");
 }
 
 TEST_CASE("remedies: a layout that is given says how many virtual stages there are") {
