@@ -35,6 +35,7 @@ void add_options(CLI::App& app, PlanOptions& o) {
                  "a100, a100-40gb, h100, gb200, ..., or a GPU's name as its driver says it: "
                  "instead of what "
                  "the file says")
+      ->check(not_empty())
       ->type_name("P");
   add_stated_options(app, o.stated);
   app.add_option("--report", o.reports,

@@ -156,11 +156,15 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
     case KeyType::text:
       break;
   }
-  const std::string word = is_null(value)        ? "none"
-                           : key.choices.empty() ? std::string(value)
-                                                 : normal_word(value);
+  std::string word = is_null(value)        ? "none"
+                     : key.choices.empty() ? std::string(value)
+                                           : normal_word(value);
   const auto& choices = key.choices;
-  if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
+  const auto is_choice = [&] {
+    return choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end();
+  };
+  if (!is_choice()) std::replace(word.begin(), word.end(), '-', '_');  // megatron-lm
+  if (!is_choice()) {
     note(fmt::format("`{}` ({}): '{}' is none of {}: taken as not given", shown_text(shown),
                      place(line), shown_text(value), fmt::join(choices, " ")));
     return;

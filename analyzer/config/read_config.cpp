@@ -68,6 +68,14 @@ bool is_bracket_bomb(std::string_view text) {
   return false;
 }
 
+// source: Megatron-LM megatron/training/arguments.py (validate_args): a gated layer has a third
+// matrix, so two thirds of the width, in multiples of 64.
+std::optional<int64_t> default_ffn_size(const RunConfig& config) {
+  const auto hidden = integer(config, "hidden_size");
+  if (!hidden) return std::nullopt;
+  return boolean(config, "gated_mlp") == true ? *hidden * 8 / 3 / 64 * 64 : *hidden * 4;
+}
+
 // What argparse leaves when a flag is not there. Only for a whole Megatron-LM command line.
 void add_megatron_defaults(RunConfig& config) {
   static constexpr std::pair<std::string_view, int64_t> kNumbers[] = {
@@ -105,6 +113,8 @@ void add_megatron_defaults(RunConfig& config) {
   const std::string place(kMegatronDefault);
   for (const auto& [key, value] : kNumbers) add_missing(config, key, value, place);
   for (const std::string_view key : kOff) add_missing(config, key, false, place);
+  if (const auto ffn = default_ffn_size(config))
+    add_missing(config, "ffn_hidden_size", *ffn, place);
   add_missing(config, "tied_embeddings", true, place);
   add_missing(config, "check_for_nan", true, place);
   add_missing(config, "recompute_granularity", std::string("none"), place);

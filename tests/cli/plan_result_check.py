@@ -25,7 +25,7 @@ class PlanResult(unittest.TestCase):
         unfit, fault = dict(RUN, gpus=1, tp=1, sequence_parallel=False), dict(RUN, gpus=63)
         unknown = {"framework": "megatron_lm", "tp": 2}
         for config, spec, code in ((RUN, "violations,does_not_fit,may_not_fit,not_enough_known", 0), (fault, "violations", 1), (fault, "does_not_fit", 0),
-                                   (unfit, "does_not_fit", 1), (unfit, "may_not_fit", 1), (unknown, "not_enough_known", 1), (unknown, "violations", 0),
+                                   (unfit, "does_not_fit", 1), (unfit, "violations", 0), (unfit, "may_not_fit", 1), (unknown, "not_enough_known", 1), (unknown, "violations", 0),
                                    (fault, "finding:configuration/attention_grid", 1), (RUN, "finding:configuration/attention_grid", 0)):
             done = self.plan(config, "--fail-on", spec, "--report", "json")
             self.assertEqual(done.returncode, code, (config, spec, done.stderr))
@@ -38,6 +38,30 @@ class PlanResult(unittest.TestCase):
             done = self.plan(RUN, "--fail-on", spec)
             self.assertEqual((done.returncode, done.stdout), (3, ""), spec)
             self.assertIn("--fail-on", done.stderr)
+
+    def test_the_evidence_stands_in_every_format(self):
+        for form in ("text", "md"):
+            shown = self.plan(dict(RUN, gpus=63), "--report", form).stdout
+            self.assertRegex(shown, r"(?m)^ +(- )?here", form)
+
+    def test_an_empty_platform_is_refused(self):
+        done = self.plan(RUN, "--platform", "")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("--platform", done.stderr)
+
+    def test_a_framework_is_named_with_a_dash_as_well(self):
+        plan = json.loads(self.plan(dict(RUN, framework="megatron-lm"), "--report", "json").stdout)
+        self.assertEqual(plan["framework"], "megatron_lm")
+
+    def test_a_slice_of_a_gpu_has_no_domain_that_is_known(self):
+        config = dict(RUN, num_experts=8, ep=8, etp=1)
+        whole, part = (self.plan(config, "--platform", name).stdout for name in ("h100", "NVIDIA H100 80GB HBM3 MIG 3g.40gb"))
+        self.assertIn("fast domain of 8 GPUs", " ".join(whole.split()))
+        self.assertNotIn("fast domain", " ".join(part.split()))
+
+    def test_the_model_of_deepseek_is_no_run(self):
+        card = {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "n_routed_experts": 256, "moe_layer_freq": 1}
+        self.assertEqual(json.loads(self.plan(card, "--report", "json").stdout)["min_gpus"], None)
 
     def test_every_format_carries_the_result(self):
         try:

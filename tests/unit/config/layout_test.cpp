@@ -119,8 +119,7 @@ TEST_CASE("layout: accumulation, bubble, virtual stages") {
   const std::string per_stage = "pp: 2\nlayers_per_virtual_stage: 3\n";
   CHECK(layout(per_stage + "num_layers: 23\naccount_for_loss: true\n").vpp == 4);
   CHECK(layout(per_stage + "num_layers: 23\naccount_for_embedding: true\n").vpp == 4);
-  CHECK(layout(per_stage +
-               "num_layers: 22\naccount_for_embedding: true\naccount_for_loss: true\n")
+  CHECK(layout(per_stage + "num_layers: 22\naccount_for_embedding: true\naccount_for_loss: true\n")
             .vpp == 4);
 }
 

@@ -56,6 +56,19 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes 4 pretrain_gpt.py \
 
 }  // namespace
 
+TEST_CASE("read config: the width of the feed-forward layers that Megatron-LM takes by itself") {
+  const auto ffn = [](const std::string& flags) {
+    const auto config = read_config("python pretrain_gpt.py --num-layers 4 " + flags, "a.sh");
+    REQUIRE(config);
+    return integer(*config, "ffn_hidden_size");
+  };
+  CHECK(ffn("--hidden-size 4096") == 16384);
+  CHECK(ffn("--hidden-size 4096 --swiglu") == 10880);  // 10922.67, a multiple of 64
+  CHECK(ffn("--hidden-size 4096 --ffn-hidden-size 14336 --swiglu") == 14336);
+  CHECK_FALSE(ffn("--hidden-size 4096 $MORE"));  // may hold it
+  CHECK_FALSE(ffn(""));
+}
+
 TEST_CASE("script: flags, arrays, variables, defaults, arithmetic, environment") {
   const RunConfig c = read(kScript);
   CHECK(value(c, "framework") == "megatron_lm");
