@@ -160,9 +160,10 @@ class AnalyzeWithConfig(unittest.TestCase):
         # Where the ranks are is told by the recording alone; nothing else of the layout is said.
         self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], ["communication/ep_placement"])
         # Settings that stop the job were not those of the run, and neither need the others of the file be.
-        stopped = self.analyze("exposed_all_to_all", {"framework": "megatron_lm", "ep": 4, "gpus": 4, "num_experts": 8, "recompute_granularity": "full",
-                                                      "overlap_moe_expert_parallel_comm": True, "moe_router_dtype": "bf16", "manual_gc": False})
-        self.assertEqual([r for r in rules(stopped) if r.startswith("configuration/")], ["configuration/full_recompute_blocks_ep_overlap"])
+        settings = {"framework": "megatron_lm", "ep": 4, "num_experts": 64, "moe_router_dtype": "bf16"}
+        said = [[r for r in rules(self.analyze("exposed_all_to_all", dict(settings, **more))) if r.startswith("configuration/")] for more in ({}, {"tp": 2, "gpus": 4})]
+        self.assertIn("configuration/router_precision", said[0])
+        self.assertEqual(len(said[1]), 1, said[1])
         # Sizes that make no grid of the GPUs recorded: nothing of such a file fires or is rated either.
         for sizes, told in (({"tp": 8, "ep": 4}, "TP x CP x PP 8 against 4 GPUs"), ({"pp": 3, "gpus": 4}, "TP x CP x PP 3 against 4 GPUs"),
                             ({"ep": 4, "etp": 3, "gpus": 8}, "ETP x EP x PP 12 for 8 GPUs against a job that started")):
