@@ -9,7 +9,12 @@
 namespace ws {
 namespace {
 
-constexpr std::string_view kMemoryRule = "configuration/memory_exceeds";
+// The error that tells of the memory, by what it shows: it is no setting that does not work.
+bool tells_of_memory(const Finding& f) {
+  return f.kind == "error" &&
+         std::any_of(f.evidence.begin(), f.evidence.end(),
+                     [](const EvidenceValue& e) { return e.expression == "lay.memory_lo_share"; });
+}
 
 std::string memory_state(const Plan& p) {
   if (!p.memory || !p.memory->capacity_bytes) return "unknown";
@@ -33,18 +38,13 @@ std::vector<std::string> unknown_of(const Plan& p) {
 
 PlanResult result_of(const Plan& p) {
   PlanResult out;
-  const auto count = [&](const char* kind) {
-    return static_cast<size_t>(std::count_if(p.findings.begin(), p.findings.end(),
-                                             [&](const Finding& f) { return f.kind == kind; }));
-  };
-  out.silent = count("silent");
+  for (const Finding& f : p.findings) {
+    out.silent += f.kind == "silent";
+    out.violations += f.kind == "error" && !tells_of_memory(f);
+  }
   out.memory = memory_state(p);
   out.unknown = unknown_of(p);
   const bool exceeds = out.memory == "does_not_fit";
-  // The error that tells of the memory is no setting that does not work.
-  const bool told = std::any_of(p.findings.begin(), p.findings.end(),
-                                [](const Finding& f) { return f.rule == kMemoryRule; });
-  out.violations = count("error") - (told ? 1 : 0);
   out.status = out.violations > 0     ? "violations"
                : exceeds              ? "does_not_fit"
                : !out.unknown.empty() ? "not_enough_known"

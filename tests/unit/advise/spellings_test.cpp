@@ -245,7 +245,8 @@ TEST_CASE("floors: what the stated release lacks is not offered and says what it
   // What stops the job is told all the same.
   const Finding error = beside({fp8}, R"({"te_version": "1.9"})", "megatron_lm", "error");
   CHECK(error.status == FindingStatus::fires);
-  CHECK(error.actions[0].note == "not with Transformer Engine 1.9: current scaling needs 2.2");
+  CHECK(error.actions[0].note.find("not with Transformer Engine 1.9: current scaling needs 2.2") ==
+        0);
 }
 
 TEST_CASE("floors: an action without the one setting that is not there") {
