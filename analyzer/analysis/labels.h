@@ -51,8 +51,8 @@ struct CommOp {
 struct Labels {
   OpLabels ops;
   std::vector<Communicator> communicators;
-  std::vector<CommOp> comm_ops;       // class comm only, in order of op
-  bool recompute_would_show = false;  // flag_recompute() can tell that there is none
+  std::vector<CommOp> comm_ops;              // class comm only, in order of op
+  bool recompute_would_show = false;         // flag_recompute() can tell that there is none
   bool recompute_ranges_would_show = false;  // ... of any module
   Notes notes;
 };
