@@ -6,17 +6,6 @@
 #include "advise/spellings.h"
 
 namespace ws {
-namespace {
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
 
 std::vector<std::string> parts_of(const std::string& text) {
   constexpr std::string_view kBetween = " / ";
@@ -27,6 +16,18 @@ std::vector<std::string> parts_of(const std::string& text) {
     if (end == std::string::npos) return out;
     at = end + kBetween.size();
   }
+}
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
 }
 
 std::vector<Assignment> flags_of(const Action& a) {

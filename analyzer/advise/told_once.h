@@ -8,6 +8,9 @@
 
 namespace ws {
 
+// What a rule writes together: "cfg.m.a / b" is "cfg.m.a" and "b".
+std::vector<std::string> parts_of(const std::string& text);
+
 // Settings of an action with their values: "--a 8 --b" to "x", "cfg.m.a / b" to "1 / 2", a
 // variable, or the whole of what is no setting of one of these.
 struct Assignment {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "advise/told_once.h"
 #include "report/build_parts.h"
 #include "report/fact_words.h"
 #include "report/numbers.h"
@@ -87,17 +88,6 @@ std::string gain_words(const Finding& f) {
   if (f.gain_basis == "published") return percent_range(lo, hi) + ", published elsewhere";
   if (f.gain_basis == "estimate" && lo >= 0.0005) return percent_range(lo, hi) + ", estimated";
   return "at most " + percent_text(hi);
-}
-
-std::vector<std::string> parts_of(const std::string& s) {
-  constexpr std::string_view kBetween = " / ";
-  std::vector<std::string> out;
-  for (size_t at = 0;;) {
-    const size_t end = s.find(kBetween, at);
-    out.push_back(s.substr(at, end - at));
-    if (end == std::string::npos) return out;
-    at = end + kBetween.size();
-  }
 }
 
 // Keys that a rule names together, "cfg.a.x / y" to "1 / 2", as pairs: "cfg.a.x = 1; cfg.a.y = 2".
