@@ -1,8 +1,6 @@
 // Shares of the GPU's memory are of the card that was recorded, wherever they are told.
-#include "config/read_config.h"
-#include "facts/write_facts.h"
 #include "support/catch.h"
-#include "unit/analysis/made_rank.h"
+#include "unit/facts/run_facts.h"
 
 namespace ws {
 namespace {
@@ -16,7 +14,6 @@ const char* const kModel =
 
 FactDb facts_of(const std::string& gpu, int64_t recorded, const std::string& yaml = kModel,
                 int64_t peak = -1) {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   DeviceAnalysis device = made::device(made::leaves({{Leaf::gemm, 4'000'000'000}}));
   KernelRow gemm;
   gemm.cls = "gemm";
@@ -29,23 +26,10 @@ FactDb facts_of(const std::string& gpu, int64_t recorded, const std::string& yam
   RunAnalysis run;
   run.ranks = {made::rank(device, 0, 8)};
   run.ranks[0].config.precisions = {"bf16"};
-  run.means = means_of(run.ranks);
-  run.verdict = judge(run.ranks, run.means);
-  const auto config = read_config(yaml, "run.yaml");
-  if (!config) FAIL(config.error().message);
-  FactOptions options;
-  options.config = &*config;
-  auto facts = write_facts(run, *platforms, options);
-  if (!facts) FAIL(facts.error().message);
-  return std::move(*facts);
+  return made::run_facts(std::move(run), yaml);
 }
 
-std::string value(const FactDb& facts, const std::string& sql) {
-  auto row = facts.db().prepare(sql);
-  if (!row) FAIL(row.error().message);
-  REQUIRE(row->step());
-  return row->is_null(0) ? "NULL" : std::string(row->text(0));
-}
+using made::value;
 
 double number(const FactDb& facts, const std::string& sql) { return std::stod(value(facts, sql)); }
 

@@ -4,10 +4,8 @@
 
 #include <functional>
 
-#include "config/read_config.h"
-#include "facts/write_facts.h"
 #include "support/catch.h"
-#include "unit/analysis/made_rank.h"
+#include "unit/facts/run_facts.h"
 
 namespace ws {
 namespace {
@@ -27,7 +25,6 @@ using Change = std::function<void(RankAnalysis&)>;
 // Six steps of 1 s on one GPU, in each of which GEMMs run for math_ms.
 FactDb facts_of(const std::string& yaml, TimeNs math_ms, const Change& change = {},
                 StepOrigin origin = StepOrigin::optimizer_burst) {
-  static const auto platforms = Platforms::load(WS_SOURCE_DIR "/rules/platforms.json");
   const bool none = origin == StepOrigin::whole;
   DeviceAnalysis device = made::device(
       made::leaves({{Leaf::gemm, math_ms * kMs}, {Leaf::idle_host, 1000 * kMs - math_ms * kMs}}));
@@ -45,23 +42,10 @@ FactDb facts_of(const std::string& yaml, TimeNs math_ms, const Change& change = 
   run.ranks[0].step_origin = origin;
   run.ranks[0].config.precisions = {"bf16"};
   if (change) change(run.ranks[0]);
-  run.means = means_of(run.ranks);
-  run.verdict = judge(run.ranks, run.means);
-  const auto config = read_config(yaml, "run.yaml");
-  if (!config) FAIL(config.error().message);
-  FactOptions options;
-  options.config = &*config;
-  auto facts = write_facts(run, *platforms, options);
-  if (!facts) FAIL(facts.error().message);
-  return std::move(*facts);
+  return made::run_facts(std::move(run), yaml);
 }
 
-std::string value(const FactDb& facts, const std::string& sql) {
-  auto row = facts.db().prepare(sql);
-  if (!row) FAIL(row.error().message);
-  REQUIRE(row->step());
-  return row->is_null(0) ? "NULL" : std::string(row->text(0));
-}
+using made::value;
 
 std::string withheld(const FactDb& facts) {
   CHECK((value(facts, "SELECT withheld FROM fact_throughput") == "NULL") ==
