@@ -20,15 +20,9 @@ constexpr size_t kTableLimit = 6;
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  const std::string w = lower(word);
-  return std::find(words.begin(), words.end(), w) != words.end();
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view w) { return same_ignoring_case(w, word); });
 }
 
 bool is_query_word(std::string_view w) {
@@ -94,7 +88,7 @@ void check_structure(const std::vector<SqlToken>& tokens, std::vector<SqlProblem
     if (t.kind == SqlToken::Kind::word && is_query_word(t.text)) {
       out.push_back({t.at, fmt::format("expected a plain expression, found `{}`; compute it as a "
                                        "fact instead",
-                                       lower(t.text))});
+                                       lower_ascii(t.text))});
     }
     if (symbol && t.text == "(") {
       const bool extreme = i > 0 && is_any_of(tokens[i - 1].text, {"min", "max"}) &&
@@ -202,9 +196,9 @@ class LiteralCheck {
 
   const FactColumn* column(std::string_view alias, std::string_view name) const {
     for (const TableRef& t : from_) {
-      if (!alias.empty() && lower(alias) != lower(t.alias)) continue;
+      if (!alias.empty() && !same_ignoring_case(alias, t.alias)) continue;
       for (const FactColumn& c : columns_) {
-        if (c.table == t.table && lower(c.column) == lower(name)) return &c;
+        if (c.table == t.table && same_ignoring_case(c.column, name)) return &c;
       }
     }
     return nullptr;
@@ -304,7 +298,7 @@ Result<std::vector<TableRef>> parse_from(std::string_view from,
     std::vector<std::string> words;
     while (k < tokens.size() && tokens[k].text != ",") words.push_back(tokens[k++].text);
     ++k;
-    if (words.size() == 3 && lower(words[1]) == "as") words.erase(words.begin() + 1);
+    if (words.size() == 3 && same_ignoring_case(words[1], "as")) words.erase(words.begin() + 1);
     if (words.empty() || words.size() > 2) return Error{"expected `table alias, table alias`"};
     const bool known = std::any_of(columns.begin(), columns.end(),
                                    [&](const FactColumn& c) { return c.table == words[0]; });
@@ -312,7 +306,7 @@ Result<std::vector<TableRef>> parse_from(std::string_view from,
       return Error{
           fmt::format("expected a fact table, found `{}`; see schemas/facts.sql", words[0])};
     for (const TableRef& t : out) {
-      if (lower(t.alias) == lower(words.back()))
+      if (same_ignoring_case(t.alias, words.back()))
         return Error{fmt::format("expected different aliases, found `{}` twice", words.back())};
     }
     out.push_back({words[0], words.back()});

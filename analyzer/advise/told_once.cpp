@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advise/spellings.h"
+#include "base/text.h"
 
 namespace ws {
 
@@ -19,16 +20,6 @@ std::vector<std::string> parts_of(const std::string& text) {
 }
 
 namespace {
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    if (end > at) out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
 
 std::vector<Assignment> flags_of(const Action& a) {
   std::vector<Assignment> out;

@@ -1,10 +1,10 @@
 // Tested by: evidence_test.cpp
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "analysis/evidence.h"
 #include "analysis/program_signs.h"
+#include "base/text.h"
 
 namespace ws {
 namespace {
@@ -54,8 +54,7 @@ bool begins(std::string_view text, std::string_view part) {
 
 // Bits of a number as type or kernel names spell it; 0: not told.
 int bits_of(std::string_view name) {
-  std::string s(name);
-  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string s = lower_ascii(name);
   for (const std::string_view word : {"float8", "fp8", "f8e"})
     if (has(s, word)) return 8;
   for (const std::string_view word : {"bfloat", "float16", "half", "f16", "fp16"})

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 #include "base/display_width.h"
 
 namespace ws {
@@ -23,6 +25,8 @@ size_t sequence_length(std::string_view s, size_t i) {
   }
   return n;
 }
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 }  // namespace
 
@@ -78,6 +82,27 @@ std::string shorten_middle(std::string_view utf8, size_t columns) {
   const size_t tail = kept / 3;
   return std::string(utf8.substr(0, bytes_within(utf8, kept - tail))) + "..." +
          std::string(utf8.substr(bytes_before_last(utf8, tail)));
+}
+
+std::string lower_ascii(std::string_view s) {
+  std::string out(s);
+  std::transform(out.begin(), out.end(), out.begin(), small);
+  return out;
+}
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return small(x) == small(y); });
+}
+
+std::vector<std::string> words_of(std::string_view s) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < s.size();) {
+    const size_t end = std::min(s.find(' ', i), s.size());
+    if (end > i) words.emplace_back(s.substr(i, end - i));
+    i = end + 1;
+  }
+  return words;
 }
 
 }  // namespace ws

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ws {
 
@@ -17,5 +18,12 @@ std::string shorten(std::string_view utf8, size_t columns);
 
 // The same with "..." in the middle: both ends of a kernel's or a step's name tell it apart.
 std::string shorten_middle(std::string_view utf8, size_t columns);
+
+// A to Z become small letters; every other byte stays, whatever the locale.
+std::string lower_ascii(std::string_view s);
+bool same_ignoring_case(std::string_view a, std::string_view b);
+
+// What blanks separate; runs of them count as one.
+std::vector<std::string> words_of(std::string_view s);
 
 }  // namespace ws

@@ -1,18 +1,9 @@
 // Tested by: kineto_scan_test.cpp
 #include "import/kineto_scan.h"
 
+#include "base/text.h"
+
 namespace ws::kineto {
-namespace {
-
-bool same_ignoring_case(std::string_view word, std::string_view lower) {
-  if (word.size() != lower.size()) return false;
-  for (size_t i = 0; i < word.size(); ++i) {
-    if ((word[i] | 0x20) != lower[i]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool is_not_finite(std::string_view word) {
   if (!word.empty() && (word[0] == '-' || word[0] == '+')) word.remove_prefix(1);

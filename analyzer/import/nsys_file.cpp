@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/text.h"
 #include "import/nsys.h"
 
 namespace ws::nsys {
@@ -70,13 +71,6 @@ Result<void> check_surroundings(const std::string& path, int64_t file_bytes) {
   return {};
 }
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 std::string quoted(std::string_view name) {
   std::string out = "\"";
   for (char c : name) {
@@ -100,7 +94,7 @@ Result<File> File::open(const std::string& path) {
       file.db_.prepare("SELECT name, sql FROM sqlite_master WHERE type='table'");
   if (!tables) return file.damaged("sqlite_master");
   while (tables->step()) {
-    if (lower(tables->text(1)).find("create virtual") == 0) continue;
+    if (lower_ascii(tables->text(1)).find("create virtual") == 0) continue;
     file.tables_[std::string(tables->text(0))];
   }
   if (tables->failed()) return file.damaged("sqlite_master");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "import/nsys_nccl.h"
 #include "import/nsys_scan.h"
 
@@ -90,13 +91,6 @@ void add_nvtx(const NvtxRow& row, TimeNs begin_ns, TimeNs end_ns, const Place& p
     if (row.json.empty() && is_nccl_transfer(row.text)) notes.add(NoteCode::missing_payload_json);
   }
   rank.builder.add(range, place);
-}
-
-std::string lower(std::string_view s) {
-  std::string out(s);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
 }
 
 ProcessKey owner_of(const RowValues& s, int column, const Ranks& ranks) {
@@ -221,7 +215,7 @@ std::string overhead_name(int64_t type, std::string_view name) {
       break;
   }
   // Exports before 2025.5.2 have names only.
-  const std::string known = lower(name);
+  const std::string known = lower_ascii(name);
   if (known == "runtime triggered module loading") return "module loading";
   if (known == "cupti instrumentation") return "instrumentation";
   if (known == "driver compiler") return "driver jit";

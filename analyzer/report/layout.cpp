@@ -63,16 +63,6 @@ std::string shorten_around(std::string_view s, size_t at, size_t width) {
   return out + std::string(points(s, start, start + width - used - 3)) + "...";
 }
 
-std::vector<std::string> words_of(std::string_view s) {
-  std::vector<std::string> words;
-  for (size_t i = 0; i < s.size();) {
-    const size_t end = std::min(s.find(' ', i), s.size());
-    if (end > i) words.emplace_back(s.substr(i, end - i));
-    i = end + 1;
-  }
-  return words;
-}
-
 }  // namespace
 
 size_t width_of(std::string_view utf8) { return display_width(utf8); }

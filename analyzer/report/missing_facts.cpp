@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "advise/frameworks.h"
+#include "base/text.h"
 #include "report/fact_words.h"
 
 namespace ws {
@@ -92,19 +93,9 @@ constexpr Need kNeeds[] = {{"dp", "gpus"},
                            {"torch_release", "torch_version"},
                            {"cuda_graphs", "cuda_graph_impl"}};
 
-std::vector<std::string> words_in(std::string_view list) {
-  std::vector<std::string> out;
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find(' ', at), list.size());
-    out.emplace_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::vector<std::string> settings_behind(std::string_view column) {
   for (const Need& need : kNeeds)
-    if (need.column == column) return words_in(need.settings);
+    if (need.column == column) return words_of(need.settings);
   return {};
 }
 
@@ -156,7 +147,7 @@ Supply supply_of(const FactDb& facts) {
   out.config_given = row->int64(0) != 0 && row->int64(1) == 0;  // of this run
   out.framework = std::string(row->text(2));
   for (const Need& need : kNeeds) {
-    for (const std::string& key : words_in(need.settings)) {
+    for (const std::string& key : words_of(need.settings)) {
       auto value = facts.db().prepare("SELECT 1 FROM fact_config WHERE " + key + " IS NOT NULL");
       if (!value || value->step() ||
           std::find(out.absent.begin(), out.absent.end(), key) != out.absent.end())

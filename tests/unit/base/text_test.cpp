@@ -92,4 +92,16 @@ TEST_CASE("shortening in the middle keeps both ends") {
         "\xc3\xbc\xc3\xbc...\xc3\xbc");
 }
 
+TEST_CASE("letters are compared and made small without a locale") {
+  CHECK(lower_ascii("AzZ[@\xc3\x84 9") == "azz[@\xc3\x84 9");
+  CHECK(same_ignoring_case("NaN(InD)", "nan(ind)"));
+  CHECK_FALSE(same_ignoring_case("[", "{"));
+  CHECK_FALSE(same_ignoring_case("nan", "nan "));
+}
+
+TEST_CASE("words are what blanks separate") {
+  CHECK(words_of("  a  bc d ") == std::vector<std::string>{"a", "bc", "d"});
+  CHECK(words_of("   ").empty());
+}
+
 }  // namespace ws
