@@ -69,7 +69,7 @@ std::optional<int64_t> whole(std::string_view s) {
   return std::nullopt;
 }
 
-std::vector<std::string> words_of(std::string_view s) {
+std::vector<std::string> list_items(std::string_view s) {
   std::vector<std::string> out;
   std::string word;
   for (const char c : s) {
@@ -152,7 +152,7 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
       return v ? store(key, *v, shown, line) : wrong("true or false");
     }
     case KeyType::list:
-      return set_list(spelling, words_of(value), shown, line);
+      return set_list(spelling, list_items(value), shown, line);
     case KeyType::text:
       break;
   }
@@ -189,7 +189,7 @@ void ConfigBuilder::set_list(const Spelling& spelling, const std::vector<std::st
   }
   std::vector<std::string> words;
   for (const std::string& value : values) {
-    for (std::string& w : words_of(value))
+    for (std::string& w : list_items(value))
       if (!is_null(w)) words.push_back(shown_text(w));
   }
   if (words.size() > kListLimit)
