@@ -1,4 +1,4 @@
-// Tested by: config_denials_test.cpp
+// Tested by: config_denials_test.cpp, denied_off_test.cpp
 #include "facts/config_denials.h"
 
 #include <fmt/format.h>

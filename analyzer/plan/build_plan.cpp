@@ -1,4 +1,4 @@
-// Tested by: plan_test.cpp, tests/checks/plan_recipes.py
+// Tested by: plan_test.cpp, render_plan_test.cpp, tests/checks/plan_recipes.py
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // schemas/plan.schema.json, keys in the order of the contract; null where nothing is known.
-// Tested by: plan_test.cpp, tests/cli/schema_check.py
+// Tested by: render_plan_test.cpp, tests/cli/schema_check.py
 #include <nlohmann/json.hpp>
 
 #include "plan/render_plan.h"

@@ -1,4 +1,4 @@
-// Tested by: plan_test.cpp
+// Tested by: render_plan_test.cpp
 #include <fmt/format.h>
 
 #include "plan/render_plan.h"

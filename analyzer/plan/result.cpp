@@ -1,4 +1,4 @@
-// Tested by: plan_test.cpp, tests/cli/plan_result_check.py
+// Tested by: plan_result_test.cpp, plan_test.cpp, tests/cli/plan_result_check.py
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tested by: plan_test.cpp, tests/golden
+// Tested by: render_plan_test.cpp, tests/golden
 #include <fmt/format.h>
 
 #include <algorithm>

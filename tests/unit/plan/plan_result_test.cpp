@@ -1,36 +1,17 @@
 // What a plan comes to, what its file is worth, and what the dry run leaves out.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "config/read_config.h"
 #include "plan/plan.h"
-#include "plan/render_plan.h"
 #include "support/catch.h"
+#include "unit/plan/made_plan.h"
 
 namespace ws {
+
+using made::plan_of;
+using made::rendered;
+
 namespace {
-
-Plan plan_of(const std::string& text, const std::string& source = "run.yaml") {
-  const std::string root = WS_SOURCE_DIR;
-  const auto config = read_config(text, source);
-  if (!config) FAIL(config.error().message);
-  const auto platforms = Platforms::load(root + "/rules/platforms.json");
-  const auto known = load_known_runs(root + "/rules/configurations.json");
-  const auto rules = load_rules({root + "/rules"});
-  REQUIRE((platforms && known && rules));
-  RunConfig whole = *config;
-  add_model_sizes(whole, *known);
-  auto plan = build_plan(whole, *platforms, *known, *rules);
-  REQUIRE(plan);
-  return *plan;
-}
-
-std::string rendered(const Plan& plan, std::string_view format) {
-  std::ostringstream out;
-  find_plan_format(format)->render(plan, out);
-  return out.str();
-}
 
 const std::string kRun =
     "framework: megatron_lm\nmodel: llama3_8b\nplatform: h100\nseq_len: 8192\nmicro_batch: 1\n"
