@@ -71,6 +71,7 @@ TEST_CASE("platforms: boards by name and by the memory that was recorded") {
                        {"NVIDIA H200 NVL", 0, "H200 NVL"},
                        {"NVIDIA GH200 480GB", 0, ""},
                        {"NVIDIA GH200 144G HBM3e", 0, "GH200 144GB"},
+                       {"NVIDIA GH200 144G HBM3e", 145'920, "GH200 144GB"},
                        {"AMD Instinct MI325X", 0, "MI325X"},
                        {"AMD Instinct MI300X", 24'000, "a slice of mi300x"},
                        {"NVIDIA A100-SXM4-40GB MIG 3g.20gb", 0, "a slice of a100"}};
@@ -95,6 +96,7 @@ TEST_CASE("platforms: memory as recorded, of the board, or as the name says") {
   CHECK(platforms->memory_of("NVIDIA A100-SXM4-40GB MIG 3g.20gb") == 20 * kGib);
   CHECK(platforms->memory_of("Tesla V100-SXM2-16GB") == 16 * kGib);
   CHECK(platforms->memory_of("NVIDIA GH200 480GB") == 101'468'602'368);  // the rest is the host's
+  CHECK(platforms->memory_of("NVIDIA GH200 144G HBM3e") == 153'008'209'920);
   CHECK(platforms->memory_of("NVIDIA GB200") == 197'900'000'000);
   CHECK(platforms->memory_of("Tesla T4") == 0);
   CHECK(platforms->contradicts("a100-80gb", "NVIDIA A100-SXM4-40GB", 0));
