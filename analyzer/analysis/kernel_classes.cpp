@@ -1,6 +1,6 @@
 // The table as data: rules/kernel_classes.json, whose "about" documents the pattern language. A
 // row's words become conditions of one NameMatcher; a name is read once, then the rows are tried in
-// order on the bits found. Tested by: kernel_classes_test.cpp
+// order on the bits found. Tested by: kernel_classes_test.cpp, kernel_table_test.cpp
 #include "analysis/kernel_classes.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Tested by: kernel_classes_test.cpp
+// Tested by: kernel_table_test.cpp, kernel_classes_test.cpp
 #include "analysis/name_matcher.h"
 
 #include <deque>
