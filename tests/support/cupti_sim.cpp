@@ -2,10 +2,11 @@
 // the GPU is told by the workload (cupti_sim.h); it goes through the client's buffer callbacks as
 // in the real library: a buffer per thread, delivered when full or when flushed.
 //
-//   WALLSIGHT_SIM_VERSION   as cuptiGetVersion: 18, 19, 22, 26, 28, 130000 (default), 140000
-//   (invented) WALLSIGHT_SIM_BUSY      another subscriber is there WALLSIGHT_SIM_NO_CLOCK  no
-//   timestamp callback; CUPTI's clock is 1 s ahead of ours WALLSIGHT_SIM_HOLD      only a forced
-//   flush gives buffers that are not full WALLSIGHT_SIM_REFUSE    cuptiActivityEnable fails
+//   WALLSIGHT_SIM_VERSION   as cuptiGetVersion: 18, 19, 22, 26, 28, 130000, 140000 (made up)
+//   WALLSIGHT_SIM_BUSY      another subscriber is there
+//   WALLSIGHT_SIM_NO_CLOCK  no timestamp callback; CUPTI's clock is 1 s ahead of ours
+//   WALLSIGHT_SIM_HOLD      only a forced flush gives buffers that are not full
+//   WALLSIGHT_SIM_REFUSE    cuptiActivityEnable fails
 #include "support/cupti_sim.h"
 
 #include <array>
@@ -15,92 +16,21 @@
 #include <ctime>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "collector/cupti_abi.h"
+#include "support/cupti_sim_tables.h"
 
 #define SIM_EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace ws::collector::cupti;
+using namespace ws::test::cupti_sim;
 
 namespace {
 
 constexpr Result kInvalid = 1, kInvalidKind = 21, kNotCompatible = 14, kMaxLimit = 12;
 
-uint32_t version() {
-  static const uint32_t v = [] {
-    const char* e = std::getenv("WALLSIGHT_SIM_VERSION");
-    return e == nullptr ? 130000u : static_cast<uint32_t>(std::atoi(e));
-  }();
-  return v;
-}
 bool asked(const char* name) { return std::getenv(name) != nullptr; }
-
-// Sizes of records by version: COLLECTOR's table, and larger ones for what may come.
-size_t size_of(uint32_t kind) {
-  const uint32_t v = version();
-  const bool later = v >= 140000;
-  switch (kind) {
-    case kConcurrentKernel:
-      return later ? 264 : v >= 130000 ? 216 : v >= 19 ? 208 : v >= 18 ? 200 : 160;
-    case kMemcpy:
-      return later ? 112 : v >= 26 ? 96 : v >= 17 ? 88 : 80;
-    case kMemcpy2:
-      return later ? 104 : v >= 17 ? 96 : 88;
-    case kMemset:
-      return later ? 96 : v >= 17 ? 88 : 80;
-    case kRuntime:
-    case kDriver:
-      return later ? 48 : 40;
-    case kSynchronization:
-      return v >= 26 ? 56 : 40;
-    case kCudaEvent:
-      return v >= 26 ? 56 : 24;
-    case kOverhead:
-      return v >= 22 ? 56 : v >= 20 ? 48 : 40;
-    case kGraphTrace:
-      return v >= 26 ? 56 : 48;
-    case kMemory2:
-      return v >= 24 ? 128 : 120;
-    case kDevice:
-      return v >= 26 ? 184 : 176;
-    default:
-      return 0;
-  }
-}
-
-constexpr const char* kRuntimeNames[] = {"",
-                                         "cudaLaunchKernel_v7000",
-                                         "cudaLaunchKernelExC_v11060",
-                                         "cudaMemcpyAsync_v3020",
-                                         "cudaMemcpy_v3020",
-                                         "cudaMemsetAsync_v3020",
-                                         "cudaGraphLaunch_v10000",
-                                         "cudaStreamSynchronize_v3020",
-                                         "cudaDeviceSynchronize_v3020",
-                                         "cudaEventSynchronize_v3020",
-                                         "cudaEventRecord_v3020",
-                                         "cudaEventQuery_v3020",
-                                         "cudaStreamWaitEvent_v3020",
-                                         "cudaMalloc_v3020",
-                                         "cudaFree_v3020",
-                                         "cudaMallocAsync_v11020",
-                                         "cudaFreeAsync_v11020",
-                                         "cudaHostAlloc_v3020",
-                                         "cudaGetDevice_v3020",
-                                         "cudaLaunchKernel_ptsz_v7000"};
-constexpr const char* kDriverNames[] = {"",
-                                        "cuLaunchKernel",
-                                        "cuLaunchKernelEx",
-                                        "cuMemcpyHtoDAsync_v2",
-                                        "cuStreamSynchronize",
-                                        "cuCtxGetCurrent",
-                                        "cuModuleLoadData",
-                                        "cuMemAlloc_v2",
-                                        "cuGraphLaunch"};
-constexpr size_t kRuntimeCount = std::size(kRuntimeNames), kDriverCount = std::size(kDriverNames);
 
 struct Buffer {
   uint8_t* data = nullptr;
@@ -194,13 +124,6 @@ class Record {
   std::lock_guard<std::mutex> lock_;
   uint8_t* at_ = nullptr;
 };
-
-uint32_t find_call(const char* const* names, size_t count, const char* name) {
-  for (uint32_t i = 1; i < count; ++i) {
-    if (std::string_view(names[i]) == name) return i;
-  }
-  return 0;
-}
 
 void deliver_all(bool forced) {
   if (!forced && asked("WALLSIGHT_SIM_HOLD")) return;
