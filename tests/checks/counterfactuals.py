@@ -15,7 +15,7 @@ import tempfile
 from collections import defaultdict
 
 import program
-from simulator import kineto, setups, training
+from simulator import fixes, kineto, setups, training
 
 LIMIT = 0.05
 INSIDE, ENOUGH = 0.9, 10
@@ -38,7 +38,7 @@ class Row:
 
 def truths(setup, base, ids):
     """What the step really takes with each change; no need to simulate what changes nothing."""
-    return {i: training.step_ns(training.simulate(setup, training.parts(i))) if training.concerns(setup, i) else base for i in ids}
+    return {i: training.step_ns(training.simulate(setup, fixes.parts(i))) if fixes.concerns(setup, i) else base for i in ids}
 
 
 def one_run(binary, number, seed, rows, problems, loud):
@@ -66,7 +66,7 @@ def one_run(binary, number, seed, rows, problems, loud):
     if not priced:
         problems.append(f"{where}: no change is priced: {[n['text'] for n in report['notes'] if 'what_if' in n['code']]}")
         return
-    asked = {i for i in {*priced, *ALL_IDS} if training.defined(setup, i)}
+    asked = {i for i in {*priced, *ALL_IDS} if fixes.defined(setup, i)}
     truth = truths(setup, base, sorted(asked))
     if loud:
         print(where, setup)
