@@ -158,6 +158,7 @@ void source_agrees(const Platform& p) {
   const double per_board = p.key == "mi250x" ? 2 : 1;  // dies of a board
   agree(p, "([0-9.]+) TB/s(?: per ([0-9]+) GPUs)?", 1e12 / per_board, p.memory_bytes_per_s, 0.001);
   agree(p, "([0-9]{3,4}) GB/s(?!.*(?:both|each) way)", 1e9, p.memory_bytes_per_s, 0.001);
+  agree(p, "([0-9]+) PFLOPS FP4 per 8 GPUs", 1e15 / 8, p.fp4_flops, 0.001);
   agree(p, "([0-9.]+) GiB", 1073741824.0, p.memory_bytes, 0.001);
   agree(p, "nvidia-smi: ([0-9]+) MiB", 1048576.0, p.memory_bytes, 0.02);  // with what is reserved
   agree(p, "\\(?([0-9]+) Gb/s", 1e9 / 8, p.network_bytes_per_s, 0.001);
