@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 17;
+PRAGMA user_version = 18;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -212,6 +212,14 @@ CREATE TABLE fact_setting (
   framework TEXT NOT NULL,          -- one of: megatron_lm megatron_bridge
   name TEXT NOT NULL,               -- "--manual-gc-interval", "manual_gc_interval"
   value TEXT NOT NULL               -- as it is written there; empty: the flag stands alone
+) STRICT;
+
+-- What the recording tells of fact_config and fact_layout, with the software that is stated, a row a
+-- column: all that stands there where the run configuration can not have started the run.
+CREATE TABLE fact_without_file (
+  table_name TEXT NOT NULL,         -- one of: fact_config fact_layout
+  name TEXT NOT NULL,               -- of the column
+  value ANY
 ) STRICT;
 
 -- One row: throughput, where batch, sequence and steps are known.

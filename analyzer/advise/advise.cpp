@@ -171,41 +171,80 @@ void tell_first(const std::string& told, std::vector<Finding>& ordered) {
   if (at != ordered.end()) std::rotate(first, at, at + 1);
 }
 
+// The findings of every rule, and what their actions are spelled by.
+struct Judged {
+  std::vector<Finding> findings;
+  std::string version;
+  Settings in_use;
+  OwnKeys keys;
+  std::vector<FloorText> floors;
+};
+
+Result<Judged> judge(const FactDb& facts, const RuleSet& rules, const VerdictFacts& verdict) {
+  const auto what_ifs = read_what_ifs(facts);
+  if (!what_ifs) return what_ifs.error();
+  const FlagTable& table = rules.flag_table;
+  Judged out{{},
+             core_version(facts),
+             settings_in_use(facts, table),
+             own_keys(facts, table),
+             floor_texts(facts, table)};
+  const RuleSandbox sandbox(facts);
+  out.findings.reserve(rules.rules.size());
+  for (const Rule& rule : rules.rules) {
+    auto finding = evaluate(sandbox, rule);
+    if (!finding) return finding.error();
+    use_what_if(*what_ifs, *finding);
+    finding->gain_of = gain_times(rule, *finding, verdict);
+    out.findings.push_back(std::move(*finding));
+  }
+  drop_settings_in_use(out.findings, out.in_use);
+  return out;
+}
+
+// Where the file can not have started the run, the other rules are asked again, of a run without
+// one: no setting of it gates an action or stands in its list. What is said of the file itself
+// stays.
+Result<void> forget_the_file(const FactDb& facts, const RuleSet& rules, const VerdictFacts& verdict,
+                             const std::string& told, Judged& judged) {
+  const auto recording = facts.without_file();
+  if (!recording) return recording.error();
+  auto again = judge(*recording, rules, verdict);
+  if (!again) return again.error();
+  for (size_t i = 0; i < judged.findings.size(); ++i) {
+    Finding& f = judged.findings[i];
+    const bool silenced = f.status == FindingStatus::no && f.clauses.empty();
+    const bool of_the_file = f.phase == "data" && reads_the_file_only(rules.rules[i]);
+    if (f.rule == told || silenced || of_the_file) again->findings[i] = std::move(f);
+  }
+  judged = std::move(*again);
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   const auto verdict = read_verdict(facts);
   if (!verdict) return verdict.error();
-  const auto what_ifs = read_what_ifs(facts);
-  if (!what_ifs) return what_ifs.error();
-  const std::string version = core_version(facts);
-  const Settings in_use = settings_in_use(facts, rules.flag_table);
-  const OwnKeys keys = own_keys(facts, rules.flag_table);
-  const auto floors = floor_texts(facts, rules.flag_table);
   const bool recorded = is_recorded(facts), lone = is_lone(facts);
-  const RuleSandbox sandbox(facts);
-  std::vector<Finding> findings;
-  findings.reserve(rules.rules.size());
-  for (const Rule& rule : rules.rules) {
-    auto finding = evaluate(sandbox, rule);
-    if (!finding) return finding.error();
-    use_what_if(*what_ifs, *finding);
-    finding->gain_of = gain_times(rule, *finding, *verdict);
-    findings.push_back(std::move(*finding));
-  }
-  drop_settings_in_use(findings, in_use);
-  const std::string other = recorded ? tell_other_run(findings, rules) : "";
-  spell_for_version(findings, rules.flag_table, version, keys, in_use.framework);
-  drop_below_floors(findings, rules.flag_table, floors, in_use.framework);
+  auto judged = judge(facts, rules, *verdict);
+  if (!judged) return judged.error();
+  const std::string other = recorded ? tell_other_run(judged->findings, rules) : "";
+  if (!other.empty())
+    if (auto ok = forget_the_file(facts, rules, *verdict, other, *judged); !ok) return ok.error();
+  const FlagTable& table = rules.flag_table;
+  spell_for_version(judged->findings, table, judged->version, judged->keys,
+                    judged->in_use.framework);
+  drop_below_floors(judged->findings, table, judged->floors, judged->in_use.framework);
   VerdictFacts known = *verdict;
-  known.framework = in_use.framework;
-  std::vector<Finding> ordered = order_findings(std::move(findings), rules, known);
+  known.framework = judged->in_use.framework;
+  std::vector<Finding> ordered = order_findings(std::move(judged->findings), rules, known);
   for (Finding& f : ordered)
     if (!other.empty() && f.held_back_by == other) f.held_back_by.clear();
   if (!other.empty()) tell_first(other, ordered);
   note_shared_gains(ordered);
   if (lone) say_for_one_gpu(ordered);
-  say_floors(ordered, rules.flag_table, floors);
+  say_floors(ordered, table, judged->floors);
   return ordered;
 }
 

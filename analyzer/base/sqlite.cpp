@@ -140,6 +140,20 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   return db;
 }
 
+Result<Database> Database::copy() const {
+  auto out = open("", Mode::memory);
+  if (!out) return out.error();
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(db_.get(), "main", &size, 0);
+  if (bytes == nullptr) return Error{fmt::format("can not copy the database ({})", last_error())};
+  const int rc =
+      sqlite3_deserialize(out->handle(), "main", bytes, size, size,
+                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+  if (rc != SQLITE_OK)
+    return Error{fmt::format("can not copy the database ({})", sqlite3_errstr(rc))};
+  return out;
+}
+
 Result<Statement> Database::prepare(std::string_view sql) const {
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;

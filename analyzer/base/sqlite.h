@@ -69,6 +69,8 @@ class Database {
   // must not scan the same database.
   Result<void> each_row(std::string_view columns, std::string_view source,
                         const std::function<void(const RowValues&)>& row) const;
+  // The whole database once more, in memory.
+  Result<Database> copy() const;
   std::string last_error() const;
   sqlite3* handle() const { return db_.get(); }
 

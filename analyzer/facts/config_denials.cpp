@@ -251,7 +251,6 @@ bool any_agrees(const std::string& asked, const std::set<std::string>& precision
                      [&](const std::string& p) { return precision_agrees(asked, p); });
 }
 
-// The recipe of FP8 stays: left in the file it is beside what is advised, running or not.
 Found gemm_types(const Sides& s) {
   const std::string asked = s.text("precision"), seen = Sides::word(s.seen, "precision");
   std::set<std::string> types = s.shown.precisions;
@@ -265,6 +264,9 @@ Found gemm_types(const Sides& s) {
              {{"precision", seen}, {"precision_asked", asked}},
              {"mixed_precision"}};
   const bool narrow_seen = std::any_of(types.begin(), types.end(), narrow);
+  if (!narrow_seen)
+    out.drop.insert(out.drop.end(), {"fp8_format", "fp8_recipe", "fp8_param_gather",
+                                     "reuse_grad_buf_for_mxfp8_param_ag", "fp4_format"});
   for (const char* key : {"bf16", "fp16"})
     if (s.asked.count(key) != 0 && !narrow_seen)
       out.take[key] = static_cast<int64_t>(types.count(key));

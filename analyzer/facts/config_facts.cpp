@@ -299,6 +299,15 @@ Result<void> insert_row(const Database& db, const std::string& table, const Fact
   return Error{fmt::format("{}: can not write facts ({})", table, db.last_error())};
 }
 
+Result<void> insert_without_file(const Database& db, const std::string& table,
+                                 const FactRowValues& row) {
+  for (const auto& [name, value] : row) {
+    const FactRowValues one = {{"table_name", table}, {"name", name}, {"value", value}};
+    if (auto ok = insert_row(db, "fact_without_file", one); !ok) return ok;
+  }
+  return {};
+}
+
 namespace {
 
 // None where a bare flag would say something else than the value.

@@ -25,6 +25,10 @@ FactRowValues platform_row(const Platform* recorded);  // of the layout, what th
 // Columns that are not in the row are NULL, or their default.
 Result<void> insert_row(const Database& db, const std::string& table, const FactRowValues& row);
 
+// fact_without_file: what stands in `table` where the configuration is not that of the run.
+Result<void> insert_without_file(const Database& db, const std::string& table,
+                                 const FactRowValues& row);
+
 // fact_setting, without the keys that are not in use.
 Result<void> insert_settings(const Database& db, const RunConfig& config,
                              const std::set<std::string>& not_in_use = {});

@@ -25,6 +25,13 @@ bool is_size(std::string_view key) {
   return std::find(std::begin(kSizes), std::end(kSizes), key) != std::end(kSizes);
 }
 
+ConfigValue value_like(const ConfigValue& like, const FactRowValue& v) {
+  if (const auto* s = std::get_if<std::string>(&v)) return *s;
+  if (const auto* d = std::get_if<double>(&v)) return *d;
+  const auto i = std::get<int64_t>(v);
+  return std::holds_alternative<bool>(like) ? ConfigValue(i != 0) : ConfigValue(i);
+}
+
 class Merger {
  public:
   Merger(const FactRowValues& asked, const FactRowValues& seen,
@@ -154,9 +161,8 @@ class Merger {
 
 }  // namespace
 
-std::string Contradiction::sentence() const {
-  return fmt::format("{}: the configuration says {}, the recording shows {}", key, configured,
-                     recorded);
+std::string Contradiction::sentence(std::string_view said_by) const {
+  return fmt::format("{}: {} says {}, the recording shows {}", key, said_by, configured, recorded);
 }
 
 ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& recorded,
@@ -164,6 +170,21 @@ ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& record
                          const std::optional<Contradiction>& unfit, const ConfigShown& shown,
                          const std::vector<Contradiction>& of_other_run) {
   return Merger(asked, recorded, defaults, shown).run(of_other_run, unfit);
+}
+
+RunConfig as_it_ran(const RunConfig& file, const ConfigMerge& merge) {
+  RunConfig out = file;
+  if (merge.other_run) return out;
+  out.entries.clear();
+  for (ConfigEntry e : file.entries) {
+    if (merge.not_in_use.count(e.key) != 0 || is_size(e.key)) {
+      const auto it = merge.row.find(e.key);
+      if (it == merge.row.end()) continue;
+      e.value = value_like(e.value, it->second);
+    }
+    out.entries.push_back(std::move(e));
+  }
+  return out;
 }
 
 std::optional<Contradiction> framework_against_names(const RunConfig& config,

@@ -15,7 +15,7 @@ struct Contradiction {
   std::string key, configured, recorded;
   bool told_by_rule = false;  // a rule says so, with what to check
   // "tp: the configuration says 4, the recording shows 2"
-  std::string sentence() const;
+  std::string sentence(std::string_view said_by = "the configuration") const;
 };
 
 struct ConfigMerge {
@@ -38,6 +38,10 @@ ConfigMerge merge_config(const FactRowValues& asked, const FactRowValues& record
                          const std::optional<Contradiction>& unfit = std::nullopt,
                          const ConfigShown& shown = {},
                          const std::vector<Contradiction>& of_other_run = {});
+
+// The file with what the run has instead of what the recording denies: layout, memory and lists of
+// modules are of that. That of another run stays as it is.
+RunConfig as_it_ran(const RunConfig& file, const ConfigMerge& merge);
 
 // A file of Megatron against a program that can not be one, or a file of PyTorch against
 // Megatron's: of torchtitan against any name of Megatron, of PyTorch against Megatron's own

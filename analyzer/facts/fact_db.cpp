@@ -18,7 +18,7 @@
 namespace ws {
 namespace {
 
-constexpr int kVersion = 17;
+constexpr int kVersion = 18;
 
 // Every table and column of the schema, as tables: a file that lost one is no fact database, and
 // what is read from it would blame the reader.
@@ -135,6 +135,25 @@ bool FactDb::may_replace(const std::string& path) {
   auto has =
       db->prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'fact_run'");
   return has && has->step() && has->int64(0) > 0;
+}
+
+// Names come from the schema, values from the table: nothing of a file gets into the SQL.
+Result<FactDb> FactDb::without_file() const {
+  auto db = db_.copy();
+  if (!db) return db.error();
+  std::string change =
+      "DELETE FROM fact_setting; DELETE FROM fact_throughput;"
+      "INSERT INTO fact_throughput DEFAULT VALUES;";
+  for (const FactColumn& c : facts_columns()) {
+    if (c.table != "fact_config" && c.table != "fact_layout") continue;
+    const std::string value =
+        fmt::format("(SELECT value FROM fact_without_file WHERE table_name = '{}' AND name = '{}')",
+                    c.table, c.column);
+    change += fmt::format("UPDATE {} SET {} = {};", c.table, c.column,
+                          c.not_null ? "coalesce(" + value + ", 0)" : value);
+  }
+  if (auto ok = db->exec(change); !ok) return ok.error();
+  return FactDb(std::move(*db));
 }
 
 Result<void> FactDb::save(const std::string& path) const {

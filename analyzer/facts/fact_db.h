@@ -25,6 +25,9 @@ class FactDb {
   // writing one to path.
   static bool may_replace(const std::string& path);
   const Database& db() const { return db_; }
+  // A copy in memory that knows no setting of the run configuration: the recording alone, and which
+  // software it is.
+  Result<FactDb> without_file() const;
   // Writes a consistent copy to path (replacing it as a whole at the end).
   Result<void> save(const std::string& path) const;
 

@@ -47,6 +47,8 @@ struct FactInput {
   RecordedGpu gpu;
   std::optional<ConfigMerge> merge = {};  // there where options.config is
   std::optional<WorkShare> work = {};     // where it and the recording say enough
+  // The framework of the file or the command line is not the one that ran.
+  std::optional<Contradiction> other_framework = {};
 };
 
 // What the records alone show of the configuration, under the names of fact_config's columns.

@@ -123,15 +123,28 @@ FactRowValues recorded_config(const RunAnalysis& run) {
 
 namespace {
 
-// Of which software a release is depends on the framework: as stated, else as names tell it.
-void put_stated(const Database& db, const RunConfig& stated, FactRowValues& row) {
-  RunConfig with_framework = stated;
+// Of which software a release is depends on the framework: as stated, else as names tell it. A
+// framework that did not run is not put, and neither is its release.
+void put_stated(const Database& db, const FactInput& in, FactRowValues& row) {
+  if (in.options.stated == nullptr) return;
+  RunConfig with_framework = *in.options.stated;
+  if (in.other_framework)
+    std::erase_if(with_framework.entries, [](const ConfigEntry& e) {
+      return e.key == "framework" || e.key == "framework_version";
+    });
+  for (const ConfigEntry& e : with_framework.entries) row[e.key] = std::get<std::string>(e.value);
   auto run =
       db.prepare("SELECT framework FROM fact_run WHERE framework_by IN ('program', 'operators')");
   if (run && run->step() && !run->is_null(0))
     add_missing(with_framework, "framework", std::string(run->text(0)), "recording");
-  for (const ConfigEntry& e : stated.entries) row[e.key] = std::get<std::string>(e.value);
   put_releases(row, with_framework);
+}
+
+// Which software it is, a file tells even where its settings would stop the job.
+void put_software(const FactRowValues& row, FactRowValues& alone) {
+  for (const char* key : {"framework", "framework_version", "te_version", "torch_version",
+                          "core_release", "te_release", "torch_release"})
+    if (const auto it = row.find(key); it != row.end()) alone[key] = it->second;
 }
 
 }  // namespace
@@ -139,10 +152,14 @@ void put_stated(const Database& db, const RunConfig& stated, FactRowValues& row)
 Result<void> write_config(const Database& db, const FactInput& in) {
   if (in.options.config != nullptr && !(in.merge && in.merge->other_run))
     if (auto ok = insert_settings(db, *in.options.config, in.merge->not_in_use); !ok) return ok;
-  if (in.merge) return insert_row(db, "fact_config", in.merge->row);
-  FactRowValues row = recorded_config(in.run);
-  if (in.options.stated != nullptr) put_stated(db, *in.options.stated, row);
-  return insert_row(db, "fact_config", row);
+  FactRowValues alone = recorded_config(in.run);
+  put_stated(db, in, alone);
+  if (!in.merge) return insert_row(db, "fact_config", alone);
+  FactRowValues row = in.merge->row;
+  if (in.merge->other_run) put_stated(db, in, row);
+  if (auto ok = insert_row(db, "fact_config", row); !ok) return ok;
+  if (!in.merge->other_run) put_software(row, alone);
+  return insert_without_file(db, "fact_config", alone);
 }
 
 }  // namespace ws

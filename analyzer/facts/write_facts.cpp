@@ -41,6 +41,9 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
   if (auto ok = db.exec("BEGIN"); !ok) return ok.error();
   FactInput in{run, platforms, options, evidence_of(run.ranks, run.means),
                recorded_gpu(run, platforms)};
+  const ConfigShown shown = config_shown(run, in.evidence);
+  if (const RunConfig* said = options.config != nullptr ? options.config : options.stated)
+    in.other_framework = framework_against_names(*said, shown);
   if (options.config != nullptr) {
     const FactRowValues asked = config_row(*options.config);
     FactRowValues recorded = recorded_config(run);
@@ -50,12 +53,11 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
       if (e.place.rfind("default", 0) == 0) defaults.insert(e.key);
     int64_t world = 0;
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
-    const ConfigShown shown = config_shown(run, in.evidence);
     const ConfigStudy study =
         study_config(*options.config, platforms, in.gpu.platform, in.gpu.smallest_bytes);
     in.work = work_share(in, study, shown);
     std::vector<Contradiction> of_other_run;
-    if (auto c = framework_against_names(*options.config, shown)) of_other_run.push_back(*c);
+    if (in.other_framework) of_other_run.push_back(*in.other_framework);
     if (auto c = work_against_time(in.work)) of_other_run.push_back(*c);
     in.merge = merge_config(asked, recorded, defaults, layout_against_gpus(study.layout, world),
                             shown, of_other_run);

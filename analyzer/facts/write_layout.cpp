@@ -119,26 +119,25 @@ FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout
 Result<void> write_layout(const Database& db, const FactInput& in) {
   const RunRow run = run_row(db);
   const Platform* platform = in.gpu.platform;
+  FactRowValues alone = platform_row(platform);
   if (in.options.config == nullptr) {
-    if (auto ok = insert_row(db, "fact_layout", platform_row(platform)); !ok) return ok.error();
+    if (auto ok = insert_row(db, "fact_layout", alone); !ok) return ok.error();
     return insert_row(db, "fact_throughput", {});
   }
-  const ConfigStudy study =
-      study_config(*in.options.config, in.platforms, platform, in.gpu.smallest_bytes);
-  const bool other_run = in.merge && in.merge->other_run;
-  FactRowValues layout = layout_row(*in.options.config, study);
+  const RunConfig config = as_it_ran(*in.options.config, *in.merge);
+  const ConfigStudy study = study_config(config, in.platforms, platform, in.gpu.smallest_bytes);
+  const bool other_run = in.merge->other_run;
+  FactRowValues layout = layout_row(config, study);
   if (other_run) {
     layout = of_other_run(*in.merge, layout);
-    for (const auto& [key, value] : platform_row(platform)) layout[key] = value;
+    for (const auto& [key, value] : alone) layout[key] = value;
   }
-  if (in.merge && in.merge->not_in_use.count("num_experts") > 0) layout["experts"] = int64_t{0};
-  layout["recorded"] = static_cast<int64_t>(run.has_steps);
+  layout["recorded"] = alone["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();
+  if (auto ok = insert_without_file(db, "fact_layout", alone); !ok) return ok.error();
   std::string precision = study.precision.value_or("");
-  if (in.merge) {
-    const auto it = in.merge->row.find("precision");
-    if (it != in.merge->row.end()) precision = std::get<std::string>(it->second);
-  }
+  if (const auto it = in.merge->row.find("precision"); it != in.merge->row.end())
+    precision = std::get<std::string>(it->second);
   FactRowValues throughput = throughput_row(in, study, run, precision);
   const bool rated = throughput.count("tokens_per_s_per_gpu") + throughput.count("withheld") > 0;
   if (const auto why = not_this_run(in); why && (rated || other_run))

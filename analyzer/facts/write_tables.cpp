@@ -139,9 +139,13 @@ std::optional<std::string> withheld_rate(const Database& db) {
 Notes config_notes(const Database& db, const FactInput& in) {
   Notes out;
   if (in.options.config == nullptr) {
-    if (in.options.stated != nullptr)
-      for (const std::string& text : in.options.stated->notes)
-        out.add(NoteCode::config_unclear, in.options.stated->source, 1, text);
+    if (in.options.stated == nullptr) return out;
+    const std::string& place = in.options.stated->source;
+    if (in.other_framework)
+      out.add(NoteCode::config_contradicted, place, 1,
+              in.other_framework->sentence("the " + place));
+    for (const std::string& text : in.options.stated->notes)
+      out.add(NoteCode::config_unclear, place, 1, text);
     return out;
   }
   const RunConfig& config = *in.options.config;

@@ -165,6 +165,7 @@ def faults_of(fired, c):
     denied = {a["set"] for a in told if not a["to"].startswith("the file says no")}
     c = dict(c, **{a["set"]: True for a in told if a["to"].startswith("the file says no,")})  # off in the file, and runs
     denied |= {"recompute_modules"} if "recompute_granularity" in denied else set()
+    denied |= {key for key in c if key.startswith(("fp8_", "fp4_"))} if "precision" in denied else set()
     c = {key: value for key, value in c.items() if key not in denied}  # told first, and not what ran
     findings = [(f, [a for a in f["actions"] if a["framework"] in (c["framework"], "env")]) for f in fired if f["phase"] != "data"]
     for f, actions in findings:

@@ -164,6 +164,14 @@ class AnalyzeWithConfig(unittest.TestCase):
         said = [[r for r in rules(self.analyze("exposed_all_to_all", dict(settings, **more))) if r.startswith("configuration/")] for more in ({}, {"tp": 2, "gpus": 4})]
         self.assertIn("configuration/router_precision", said[0])
         self.assertEqual(len(said[1]), 1, said[1])
+        # Nor do they gate or shape what the recording asks for: the other findings are those of the recording alone.
+        stops = dict(settings, gpus=4, moe_token_dispatcher_type="alltoall", overlap_moe_expert_parallel_comm=True, fp8_format="hybrid", recompute_granularity="full",
+                     recompute_method="uniform", recompute_num_layers=1, cuda_graph_impl="transformer_engine", moe_grouped_gemm=False, micro_batch=1, global_batch=3)
+        done = run("analyze", os.path.join(TRACES, "exposed_all_to_all"), "--no-what-if", "--framework", "megatron-lm", "--report", "json")
+        alone = [(f["rule"], f["status"], f["actions"]) for f in json.loads(done.stdout)["findings"] if not f["rule"].startswith("configuration/")]
+        beside = self.analyze("exposed_all_to_all", stops)["findings"]
+        self.assertEqual(beside[0]["title"], "this is not the configuration of the recorded run")
+        self.assertEqual([(f["rule"], f["status"], f["actions"]) for f in beside if not f["rule"].startswith("configuration/")], alone)
         # Sizes that make no grid of the GPUs recorded: nothing of such a file fires or is rated either.
         for sizes, told in (({"tp": 8, "ep": 4}, "TP x CP x PP 8 against 4 GPUs"), ({"pp": 3, "gpus": 4}, "TP x CP x PP 3 against 4 GPUs"),
                             ({"ep": 4, "etp": 3, "gpus": 8}, "ETP x EP x PP 12 for 8 GPUs against a job that started")):
@@ -224,6 +232,11 @@ class AnalyzeWithConfig(unittest.TestCase):
             # The rest is what the recording alone gives.
             self.assertEqual([(f["rule"], f["actions"]) for f in fired[1:]], [(f["rule"], f["actions"]) for f in alone["findings"] if f["status"] == "fires"])
             self.assertEqual({k: v for k, v in other["run"]["config"].items() if k != "given"}, alone["run"]["config"])
+            # The command line is no better: the recording counts, and a note says so.
+            stated = analyze(tables, "--framework", "megatron-lm", "--framework-version", "0.16")
+            self.assertTrue(any("framework: the command line says Megatron-LM, the recording shows PyTorch (embedding bags)" in n["text"] for n in stated["notes"]))
+            self.assertEqual([(f["rule"], f["actions"]) for f in stated["findings"]], [(f["rule"], f["actions"]) for f in alone["findings"]])
+            self.assertFalse([n for n in analyze([], "--framework", "megatron-lm")["notes"] if n["code"] == "config_contradicted"])
             for extra, config in (([], mixtral), (image, mixtral), (["DistributedDataParallel.forward"], titan),
                                   (["LinearWithGradAccumulationAndAsyncCommunication", "DistributedDataParallel.forward"], mixtral)):
                 self.assertNotIn("configuration/another_run", rules(analyze(extra, *config)), extra)

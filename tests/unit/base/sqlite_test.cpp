@@ -45,6 +45,20 @@ TEST_CASE("values go in and come out by type") {
   CHECK_FALSE(out->failed());
 }
 
+TEST_CASE("a copy has everything, and its changes are its own") {
+  auto db = Database::open("", Database::Mode::memory);
+  REQUIRE(db);
+  REQUIRE(db->exec("CREATE TABLE t (x INTEGER) STRICT; INSERT INTO t VALUES (7)"));
+  auto copy = db->copy();
+  REQUIRE(copy);
+  REQUIRE(copy->exec("UPDATE t SET x = x + 1"));
+  for (const auto& [of, x] : {std::pair(&*db, 7), std::pair(&*copy, 8)}) {
+    auto row = of->prepare("SELECT x FROM t");
+    REQUIRE((row && row->step()));
+    CHECK(row->int64(0) == x);
+  }
+}
+
 TEST_CASE("one statement per prepare, and opening what is not there fails") {
   auto db = Database::open("", Database::Mode::memory);
   REQUIRE(db);
