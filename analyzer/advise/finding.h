@@ -1,5 +1,6 @@
 #pragma once
 // Finding: what one rule says of one run. Plain text and numbers, ready to print.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,8 +60,18 @@ struct Finding {
     std::string rule;            // the earlier finding that gives it this value
   };
   std::vector<With> with;  // what belongs to the advice and is told already
+  struct LeftOut {
+    std::string set, needs;  // "--a b", "--a came with core 0.18"
+  };
+  std::vector<LeftOut> left_out;  // the stated release lacks it, and the other actions stand
   std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;
+
+  // Its conditions are met, whether it is offered or not.
+  bool applies() const {
+    return std::all_of(clauses.begin(), clauses.end(),
+                       [](const ClauseValue& c) { return c.holds.value_or(false); });
+  }
 };
 
 }  // namespace ws

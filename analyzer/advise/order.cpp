@@ -177,6 +177,8 @@ void note_out_of_phase(std::vector<Finding>& findings, const RuleSet& rules,
   }
 }
 
+int severity(const Finding& f) { return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2; }
+
 void prune_conflicts(std::vector<Finding>& findings) {
   std::map<std::string, bool> fires;
   for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
@@ -208,6 +210,9 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   for (const auto& [key, i] : keys) sorted.push_back(std::move(findings[i]));
   std::vector<Finding> out;
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
+  if (verdict.faults_first)
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Finding& a, const Finding& b) { return severity(a) < severity(b); });
   tell_settings_once(out, verdict.framework);
   prune_conflicts(out);
   hold_back(out, rules);

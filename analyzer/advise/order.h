@@ -30,6 +30,7 @@ struct VerdictFacts {
   bool insufficient = false;
   std::string cause, also_cause;  // "" when there is none
   std::string framework = {};     // of the run, "" where it is not certain
+  bool faults_first = false;      // what stops the job, then what it does silently, then the rest
 };
 
 // findings[i] is of rules.rules[i]. Sets `leads` (tier 0 or 1, firing), `held_back_by`, `after`

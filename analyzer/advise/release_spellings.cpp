@@ -149,6 +149,15 @@ std::string spell_action(Action& a, const FlagTable& table, const std::string& v
   return speller.finish();
 }
 
+// With its value, where that is one word and no sentence.
+std::string setting_of(const Action& a) {
+  if (a.to.empty() || a.to.find(' ') != std::string::npos) return a.set;
+  return a.set + (a.set.rfind("--", 0) == 0 ? " " : " = ") + a.to;
+}
+
+// To leave out what a release does not have is nothing to miss.
+bool takes_away(const Action& a) { return a.to.rfind("leave ", 0) == 0; }
+
 bool leads(const Action& a, const std::string& framework) {
   return a.framework == "any" || a.framework == framework;
 }
@@ -159,22 +168,27 @@ void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
                   const std::string& framework) {
   for (Finding& f : findings) {
     std::vector<Action> left;
-    std::vector<std::pair<Action, Lack>> fallen;
+    struct Fallen {
+      Action action, as_written;
+      Lack lack;
+    };
+    std::vector<Fallen> fallen;
     std::string lead;  // what the first action of the framework needs; "" where it stands
     bool led = false;
     for (Action a : f.actions) {
+      const Action as_written = a;
       Lack lack = lack_of(a);
       if (!led && leads(a, framework)) led = true, lead = lack.needs;
       if (lack.needs.empty())
         left.push_back(std::move(a));
       else
-        fallen.emplace_back(std::move(a), std::move(lack));
+        fallen.push_back({std::move(a), as_written, std::move(lack)});
     }
     if (fallen.empty()) {
       f.actions = std::move(left);
       continue;
     }
-    if (left.empty() && lead.empty()) lead = fallen[0].second.needs;
+    if (left.empty() && lead.empty()) lead = fallen[0].lack.needs;
     const bool something = std::any_of(left.begin(), left.end(), [&](const Action& a) {
       return framework.empty() || leads(a, framework);
     });
@@ -183,10 +197,13 @@ void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
       if (f.later_release.empty()) f.later_release = lead;
       if (f.status == FindingStatus::fires) f.status = FindingStatus::no;
     }
-    for (auto& [action, lack] : fallen) {
-      if (something) break;
-      add_note(action, lack.note);
-      left.push_back(std::move(action));
+    for (auto& [action, as_written, lack] : fallen) {
+      if (!something) {
+        add_note(action, lack.note);
+        left.push_back(std::move(action));
+      } else if ((framework.empty() || leads(action, framework)) && !takes_away(as_written)) {
+        f.left_out.push_back({setting_of(as_written), lack.needs});
+      }
     }
     f.actions = std::move(left);
   }

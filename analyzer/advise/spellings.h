@@ -107,7 +107,8 @@ struct Lack {
 using LackOf = std::function<Lack(Action&)>;
 // Takes such actions out. A finding whose first action for `framework` goes does not fire and says
 // what it needs. What stops the job is told all the same, with the note where nothing is left, and
-// what it does without saying so where something is left to set.
+// what it does without saying so where something is left to set. Of a finding that stands it says
+// what was left out.
 void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
                   const std::string& framework);
 

@@ -82,7 +82,7 @@ Settings as_settings(const std::vector<Told>& told) {
 
 // False: nothing of it is new.
 bool refer(Action& a, const std::vector<Told>& told, const std::vector<Finding>& findings,
-           std::vector<Finding::With>& with) {
+           bool by_words, std::vector<Finding::With>& with) {
   const std::vector<Assignment> all = assignments(a);
   size_t known = 0;
   for (const Assignment& one : all) {
@@ -90,7 +90,8 @@ bool refer(Action& a, const std::vector<Told>& told, const std::vector<Finding>&
                                  [&](const Told& t) { return same(t, a.framework, one); });
     if (it == told.end()) continue;
     ++known;
-    if (a.framework != "any") with.push_back({a.framework, one.name, findings[it->by].rule});
+    if (a.framework != "any" || by_words)
+      with.push_back({a.framework, one.name, findings[it->by].rule});
   }
   return known < all.size() && (known == 0 || keep_what_is_new(a, as_settings(told)));
 }
@@ -115,24 +116,22 @@ void tell_settings_once(std::vector<Finding>& findings, const std::string& frame
     std::vector<Action> left;
     std::vector<Finding::With> with;
     bool had = false, has = false;  // something for this run
+    const bool of_file = !f.kind.empty();
     const std::vector<Told> before = told_before(told, findings, f);
     for (Action a : f.actions) {
       const bool own = framework.empty() || a.framework == framework || a.framework == "any" ||
                        a.framework == "env";
       had |= own;
-      if (!refer(a, before, findings, with)) continue;
+      if (!refer(a, before, findings, of_file, with)) continue;
       has |= own;
       left.push_back(std::move(a));
     }
-    if (!f.kind.empty()) {
-      // Stays whole: its reason is its own.
-    } else if (had && !has) {
+    if (had && !has && !of_file) {
       f.status = FindingStatus::no;
       continue;
-    } else {
-      f.actions = std::move(left);
-      f.with = std::move(with);
     }
+    f.actions = std::move(left);
+    f.with = std::move(with);
     for (const Action& a : f.actions)
       for (const Assignment& one : assignments(a))
         told.push_back({{a.framework, one.name, one.value}, i});

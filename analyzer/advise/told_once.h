@@ -18,9 +18,10 @@ struct Assignment {
 };
 std::vector<Assignment> assignments(const Action& action);
 
-// In the order in which findings are shown, those that fire. Alternatives keep theirs, and so does
-// what is said of the configuration itself. A finding that adds nothing for `framework` (of the
-// run, "" where it is not certain) to those before it does not fire.
+// In the order in which findings are shown, those that fire. Alternatives keep theirs. A finding
+// that adds nothing for `framework` (of the run, "" where it is not certain) to those before it
+// does not fire, but for what is said of the configuration itself: its reason is its own, and it
+// refers to the item with its fix.
 void tell_settings_once(std::vector<Finding>& findings, const std::string& framework);
 
 }  // namespace ws

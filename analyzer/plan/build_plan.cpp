@@ -129,13 +129,19 @@ bool reads_configuration_only(const Rule& rule) {
   });
 }
 
-// Advice that the stated releases can not follow is told among the notes.
+// What fires stays; what of it, or instead of it, the stated releases can not follow is told among
+// the notes.
 void put_not_offered(std::vector<Finding>& findings, std::vector<std::string>& notes) {
+  const auto tell = [&](const std::string& what, const std::string& needs) {
+    notes.push_back(fmt::format("not offered, since the stated release does not have it: {} ({})",
+                                what, needs));
+  };
   const auto stands = [](const Finding& f) { return f.status == FindingStatus::fires; };
   const auto end = std::stable_partition(findings.begin(), findings.end(), stands);
+  for (auto f = findings.begin(); f != end; ++f)
+    for (const Finding::LeftOut& l : f->left_out) tell(l.set + " of: " + f->title, l.needs);
   for (auto f = end; f != findings.end(); ++f)
-    notes.push_back(fmt::format("not offered, since the stated release does not have it: {} ({})",
-                                f->title, f->later_release));
+    if (!f->later_release.empty() && f->applies()) tell(f->title, f->later_release);
   findings.erase(end, findings.end());
 }
 
@@ -154,18 +160,13 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
     if (!finding) return finding.error();
     all.push_back(std::move(*finding));
   }
-  std::vector<Finding> out;
-  for (Finding& f : order_findings(std::move(all), asked, {}))
-    if (f.status == FindingStatus::fires) out.push_back(std::move(f));
-  spell_for_version(out, rules.flag_table, version, keys, framework);
-  drop_below_floors(out, rules.flag_table, floors, framework);
+  spell_for_version(all, rules.flag_table, version, keys, framework);
+  drop_below_floors(all, rules.flag_table, floors, framework);
+  VerdictFacts none;
+  none.framework = framework;
+  none.faults_first = true;
+  std::vector<Finding> out = order_findings(std::move(all), asked, none);
   say_floors(out, rules.flag_table, floors);
-  // What stops the job comes before what makes it slow.
-  const auto severity = [](const Finding& f) {
-    return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2;
-  };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const Finding& a, const Finding& b) { return severity(a) < severity(b); });
   return out;
 }
 

@@ -76,6 +76,9 @@ Json finding_json(const Finding& f) {
                        {"to", escape_text(a.to)},
                        {"note", escape_text(a.note)}});
   }
+  Json with = Json::array();
+  for (const Finding::With& w : f.with)
+    with.push_back({{"set", escape_text(w.set)}, {"rule", w.rule}});
   return {{"rule", f.rule},
           {"title", escape_text(f.title)},
           {"kind", f.kind},
@@ -84,6 +87,7 @@ Json finding_json(const Finding& f) {
           {"held_back_by", f.held_back_by.empty() ? Json(nullptr) : Json(f.held_back_by)},
           {"evidence", evidence},
           {"actions", actions},
+          {"with", with},
           {"why", escape_text(f.why)},
           {"pitfalls", words(f.pitfalls)},
           {"published", words(f.published)},

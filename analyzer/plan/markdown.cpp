@@ -43,6 +43,7 @@ void findings(const Plan& p, std::ostream& out) {
     for (const Action& a : shown_actions(p, f))
       out << "   - " << md(std::string(phrase_of_framework(a.framework))) << ": "
           << markdown_code(fix_words(a)) << "\n";
+    for (const std::string& other : with_words(p, f)) out << "   - with: " << md(other) << "\n";
     out << "   - because: " << md(f.why) << "\n";
     if (const std::string values = evidence_words(f); !values.empty())
       out << "   - here: " << md(values) << "\n";

@@ -1,6 +1,8 @@
 // Tested by: plan_test.cpp, render_plan_test.cpp
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/render_plan.h"
 #include "report/fact_words.h"
 #include "report/numbers.h"
@@ -73,12 +75,32 @@ std::string fix_words(const Action& action) {
   return out;
 }
 
+namespace {
+
+bool is_for(const Plan& plan, const std::string& framework) {
+  return plan.framework.empty() || framework == plan.framework || framework == "any" ||
+         framework == "env";
+}
+
+}  // namespace
+
 std::vector<Action> shown_actions(const Plan& plan, const Finding& finding) {
   std::vector<Action> own;
   for (const Action& a : finding.actions)
-    if (a.framework == plan.framework || a.framework == "any" || a.framework == "env")
-      own.push_back(a);
-  return plan.framework.empty() || own.empty() ? finding.actions : own;
+    if (is_for(plan, a.framework)) own.push_back(a);
+  return own.empty() && with_words(plan, finding).empty() ? finding.actions : own;
+}
+
+std::vector<std::string> with_words(const Plan& plan, const Finding& finding) {
+  std::vector<std::string> out;
+  for (const Finding::With& w : finding.with) {
+    if (!is_for(plan, w.framework)) continue;
+    const auto at = std::find_if(plan.findings.begin(), plan.findings.end(),
+                                 [&](const Finding& f) { return f.rule == w.rule; });
+    std::string words = fmt::format("{} of item {}", w.set, at - plan.findings.begin() + 1);
+    if (std::find(out.begin(), out.end(), words) == out.end()) out.push_back(std::move(words));
+  }
+  return out;
 }
 
 std::string model_words(const Plan& plan) {

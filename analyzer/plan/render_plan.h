@@ -33,6 +33,8 @@ std::string fix_words(const Action& action);
 std::string evidence_words(const Finding& finding);  // "GPU h100, PP 8"; "": nothing of it is shown
 // Where the configuration tells the framework, the settings of others are of no use.
 std::vector<Action> shown_actions(const Plan& plan, const Finding& finding);
+// "--sequence-parallel of item 1": what belongs to the fix and is told there.
+std::vector<std::string> with_words(const Plan& plan, const Finding& finding);
 std::string context_words(const PlanContext& context);
 std::string batch_words(const Plan& plan);
 std::vector<std::string> nearest_words(const PlanNearest& nearest);

@@ -91,6 +91,8 @@ void findings(const Plan& p, std::ostream& out) {
     for (const Action& a : shown_actions(p, f))
       out << hanging("     " + pad_right(std::string(phrase_of_framework(a.framework)), 15) + " ",
                      escape_text(fix_words(a)));
+    for (const std::string& other : with_words(p, f))
+      out << hanging("     with            ", escape_text(other));
     out << hanging("     because         ", escape_text(f.why));
     if (const std::string values = evidence_words(f); !values.empty())
       out << hanging("     here            ", escape_text(values));

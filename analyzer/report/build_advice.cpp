@@ -172,7 +172,7 @@ ReportFinding worded(const Finding& f, const ReportRun& run) {
                             }),
              with.end());
   out.actions = action_lines(out.finding.actions);
-  if (out.actions.empty()) {
+  if (out.actions.empty() && with.empty()) {
     for (const Action& a : f.actions)
       if (std::find(out.only_for.begin(), out.only_for.end(), a.framework) == out.only_for.end())
         out.only_for.push_back(a.framework);
@@ -281,15 +281,14 @@ void refer_to_others(std::vector<ReportFinding>& findings) {
   }
 }
 
-bool all_hold(const Finding& f) {
-  return std::all_of(f.clauses.begin(), f.clauses.end(),
-                     [](const ClauseValue& c) { return c.holds.value_or(false); });
-}
-
 // What stands in the brackets, to name each reason once.
 std::string reason_of(const std::string& words) { return words.substr(words.rfind(" (")); }
 
 }  // namespace
+
+std::string Report::LaterRelease::words() const {
+  return fmt::format("{}{}{} ({})", set, set.empty() ? "" : " of: ", title, needs);
+}
 
 void add_findings(const std::vector<Finding>& findings, Report& report) {
   // With nothing seen of the GPU any of them may apply: that tells nobody what to do.
@@ -318,9 +317,12 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
   }
   refer_to_others(report.findings);
   for (const Finding& f : findings) {
+    if (f.status == FindingStatus::fires)
+      for (const Finding::LeftOut& l : f.left_out)
+        report.later_releases.push_back({f.rule, f.title, l.needs, l.set});
     if (f.status != FindingStatus::no) continue;
-    if (!f.later_release.empty() && all_hold(f))
-      report.later_releases.push_back({f.rule, f.title, f.later_release});
+    if (!f.later_release.empty() && f.applies())
+      report.later_releases.push_back({f.rule, f.title, f.later_release, ""});
     auto words = not_offered_words(f, report);
     if (!words) continue;
     const bool known =

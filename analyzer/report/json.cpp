@@ -333,7 +333,10 @@ Json notes_json(const Report& report) {
 Json later_json(const Report& report) {
   Json out = Json::array();
   for (const Report::LaterRelease& l : report.later_releases)
-    out.push_back({{"rule", l.rule}, {"title", l.title}, {"needs", l.needs}});
+    out.push_back({{"rule", l.rule},
+                   {"title", l.title},
+                   {"set", l.set.empty() ? Json(nullptr) : Json(escape_text(l.set))},
+                   {"needs", l.needs}});
   return out;
 }
 

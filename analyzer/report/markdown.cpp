@@ -138,7 +138,7 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
   if (!report.later_releases.empty())
     out << "\nNot offered, since the stated release does not have it:\n\n";
   for (const Report::LaterRelease& later : report.later_releases)
-    out << "- " << escape_markdown(fmt::format("{} ({})", later.title, later.needs)) << "\n";
+    out << "- " << escape_markdown(later.words()) << "\n";
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     if (i == 0) out << "\nNot offered, since next to nothing of the step is lost to it:\n\n";
     out << "- " << escape_markdown(report.not_offered[i]) << "\n";

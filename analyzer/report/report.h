@@ -263,6 +263,8 @@ struct Report {
       not_offered;  // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
   struct LaterRelease {
     std::string rule, title, needs;  // needs: "--new-flag came with core 0.18"
+    std::string set = {};            // one setting of advice that stands without it; "": all of it
+    std::string words() const;       // "--new-flag of TITLE (--new-flag came with core 0.18)"
   };
   std::vector<LaterRelease> later_releases;  // would be offered, but the stated release lacks it
   std::vector<ReportNote> notes;             // worst first

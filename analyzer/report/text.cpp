@@ -184,7 +184,7 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
   if (!report.later_releases.empty())
     out << "  not offered, since the stated release does not have it:\n";
   for (const Report::LaterRelease& later : report.later_releases)
-    out << hanging("     ", escape_text(fmt::format("{} ({})", later.title, later.needs)));
+    out << hanging("     ", escape_text(later.words()));
   for (size_t i = 0; i < report.not_offered.size() && (options.all || i < kShortNotOffered); ++i) {
     if (i == 0) out << "  not offered, since next to nothing of the step is lost to it:\n";
     out << hanging("     ", escape_text(report.not_offered[i]));

@@ -59,6 +59,22 @@ class Stated(unittest.TestCase):
         self.assertIn("--overlap-moe-expert-parallel-comm", settings(new))
         self.assertNotIn("later_releases", new)
 
+    def test_a_setting_that_is_left_out_of_advice_that_stands_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"framework": "megatron_lm", "ep": 4, "num_experts": 64, "moe_grouped_gemm": False, "moe_token_dispatcher_type": "alltoall"}, f)
+            for release in ("0.12", "0.13", "0.14", "0.16"):
+                stated = analyze("exposed_all_to_all", "--config", path, "--framework-version", release)
+                newest = analyze("exposed_all_to_all", "--config", path, "--framework-version", "main")
+                fired = {f["rule"]: f for f in stated["findings"] if f["status"] == "fires"}
+                told = stated.get("later_releases", [])
+                for f in newest["findings"]:
+                    if f["status"] != "fires" or f["rule"] not in fired:
+                        continue
+                    had, has = (sum(a["framework"] == "megatron_lm" for a in g["actions"]) for g in (f, fired[f["rule"]]))
+                    self.assertLessEqual(had - has, sum(t["rule"] == f["rule"] and t["set"] is not None for t in told), (release, f["rule"]))
+
     def test_the_option_is_as_if_the_file_said_it(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "run.json")

@@ -113,6 +113,23 @@ TEST_CASE("releases: before 0.16 there is DeepEP and no HybridEP") {
   CHECK(sms("hybridep", "0.18") == "--moe-hybridep-num-sms");
   CHECK(sms("deepep", "0.18") == "--moe-deepep-num-sms");
   CHECK(sms("deepep", "main") == "--moe-flex-dispatcher-num-sms");
+  // The backend may stand in the note alone, and a release before it has no such flag at all.
+  const auto contended = [](const char* framework, const char* set, const char* backend,
+                            const char* version) {
+    const Finding f = in_release({{framework, set, "16", std::string("of the backend ") + backend}},
+                                 version, framework);
+    return f.status == FindingStatus::fires ? f.actions[0].set : f.later_release;
+  };
+  const char* flag = "--moe-flex-dispatcher-num-sms";
+  const char* key = "cfg.model.moe_flex_dispatcher_num_sms";
+  CHECK(contended("megatron_lm", flag, "hybridep", "0.18") == "--moe-hybridep-num-sms");
+  CHECK(contended("megatron_lm", flag, "hybridep", "0.15") ==
+        "--moe-hybridep-num-sms came with core 0.16");
+  CHECK(contended("megatron_lm", flag, "deepep", "0.15") == "--moe-deepep-num-sms");
+  CHECK(contended("megatron_lm", flag, "ncclep", "0.18") == flag);
+  CHECK(contended("megatron_bridge", key, "hybridep", "0.16") == "cfg.model.moe_hybridep_num_sms");
+  CHECK(contended("megatron_bridge", key, "deepep", "0.16") == "cfg.model.moe_deepep_num_sms");
+  CHECK(contended("megatron_bridge", key, "hybridep", "main") == key);
 }
 
 TEST_CASE("releases: before 0.13 there is no padding of token counts in the router") {
@@ -135,6 +152,13 @@ TEST_CASE("releases: what the stated one does not have is not offered and says w
   CHECK(behind.status == FindingStatus::fires);
   CHECK(behind.actions.size() == 1);
   CHECK(behind.later_release.empty());
+  REQUIRE(behind.left_out.size() == 1);  // and that is said
+  CHECK(behind.left_out[0].set == "--overlap-moe-expert-parallel-comm");
+  CHECK(behind.left_out[0].needs == "--overlap-moe-expert-parallel-comm came with core 0.14");
+  CHECK(in_release({{"any", "placement", "", ""}, lead}, "0.14").left_out.empty());
+  CHECK(in_release({{"pytorch", "x", "", ""}, lead}, "0.13", "pytorch").left_out.empty());
+  const Action away{"megatron_lm", lead.set, "leave it out", ""};
+  CHECK(in_release({{"any", "placement", "", ""}, away}, "0.13").left_out.empty());
   // Another framework's run is none of its business.
   const Finding other = in_release({lead, {"pytorch", "compile", "", ""}}, "0.13", "pytorch");
   CHECK(other.status == FindingStatus::fires);

@@ -75,11 +75,25 @@ TEST_CASE("told once: a finding that adds nothing is silent, what is said of the
   tell_settings_once(list, "megatron_lm");
   CHECK(list[1].status == FindingStatus::no);
   CHECK(list[2].status == FindingStatus::fires);
-  CHECK(sets(list[2]) == "--a ");
+  CHECK(sets(list[2]).empty());
+  CHECK(with(list[2]) == "--a<a/first ");
   // What is new for a framework that the run may have is said.
   tell_settings_once(unsure, "");
   CHECK(unsure[1].status == FindingStatus::fires);
   CHECK(sets(unsure[1]) == "b() ");
+}
+
+TEST_CASE("told once: two faults with one fix both stand, and the second refers, by words too") {
+  std::vector<Finding> list = {
+      finding("configuration/first", {{"any", "TP", "4", ""}, lm("--a")}, "error"),
+      finding("configuration/second", {{"any", "TP", "4", ""}, lm("--b")}, "error"),
+      finding("configuration/third", {{"any", "TP", "8", ""}}, "error")};
+  tell_settings_once(list, "megatron_lm");
+  CHECK(sets(list[0]) == "TP=4 --a ");
+  CHECK(sets(list[1]) == "--b ");
+  CHECK(with(list[1]) == "TP<configuration/first ");
+  CHECK(sets(list[2]) == "TP=8 ");
+  for (const Finding& f : list) CHECK(f.status == FindingStatus::fires);
 }
 
 TEST_CASE("told once: alternatives stand whole, and what does not fire tells nothing") {
