@@ -44,7 +44,7 @@ PAIRS = {
                               "fp8-param-gather", []),
     "registered buffers": ({"nccl_ub": True}, "expandable_segments:True", []),
     "Megatron-FSDP": ({"megatron_fsdp": True}, "CUDA_DEVICE_MAX_CONNECTIONS 1( |$)", []),
-    "delayed scaling": ({"fp8_format": "hybrid", "fp8_recipe": "delayed", "num_experts": 8, "moe_grouped_gemm": True}, None, [("fp8-recipe", "moe_act|layernorm")]),
+    "delayed scaling": ({"fp8_format": "hybrid", "fp8_recipe": "delayed", "num_experts": 8, "moe_grouped_gemm": True}, None, [("fp8-recipe|^precision$", "moe_act|layernorm")]),
     "layer graphs on": ({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["moe_router", "moe_preprocess"], "ep": 4, "num_experts": 8},
                         "recompute-granularity full|recompute-modules (.* )?moe( |$)", [("NCCL_GRAPH_REGISTER", "expandable_segments:True")]),
     "graphs of padded FP8": ({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": ["moe_router", "moe_preprocess"], "moe_token_dispatcher_type": "alltoall",
