@@ -156,7 +156,7 @@ CREATE TABLE fact_layout (
   platform TEXT,                    -- key of rules/platforms.json, as given or as recorded
   compute_major INTEGER,            -- CUDA compute capability, first number
   fast_domain_gpus INTEGER,         -- GPUs that reach each other over NVLink
-  experts INTEGER,                  -- 1: a mixture-of-experts model, 0: no sign of one
+  experts INTEGER,                  -- 1: a mixture-of-experts model, 0: no sign of one; without a configuration of this run as every rank shows it
   attention_product INTEGER,        -- TP x CP x PP
   expert_product INTEGER,           -- ETP x EP x PP
   min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP), TP x CP times the replicas and shards that are given

@@ -41,11 +41,9 @@ std::vector<std::string> missing_from_outside(const RunConfig& config) {
   return out;
 }
 
-// As the file would write the key. The job's size is no setting of a framework: its launcher has
-// it.
+// As the file would write the key.
 std::string spelled(const RunConfig& config, const std::string& key) {
   if (config.format == kNativeFormat || config.format == kTorchtitanFormat) return key;
-  if (key == "gpus") return "the number of GPUs (--gpus N)";
   const std::string framework = text(config, "framework").value_or("");
   for (const WrittenKey& way : key_table().ways_to_write(key))
     if (way.framework == framework && way.constant.empty()) return way.name;
@@ -63,17 +61,22 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
   const auto outside = missing_from_outside(config);
   const auto is_outside = [&](const std::string& key) { return from_outside(config, key); };
   missing.erase(std::remove_if(missing.begin(), missing.end(), is_outside), missing.end());
-  if (!out.layout.gpus && !out.layout.dp && !is_outside("gpus")) missing.emplace_back("gpus");
   if (!out.layout.seq_len && !is_outside("seq_len")) missing.emplace_back("seq_len");
   for (std::string& key : missing) key = spelled(config, key);
-  const bool to_add = !missing.empty();
-  missing.insert(missing.end(), outside.begin(), outside.end());
-  if (!missing.empty()) {
-    limit(out, kWhat, missing);
-    if (to_add)
-      out.limits.back() += config.format == kTorchtitanFormat
-                               ? "; add them to the file in a section [wallsight]"
-                               : "; add them to the file";
+  std::vector<std::string> needed = missing;
+  if (!out.layout.gpus && !out.layout.dp && !is_outside("gpus"))
+    needed.emplace_back("the number of GPUs (--gpus N)");
+  needed.insert(needed.end(), outside.begin(), outside.end());
+  if (!needed.empty()) {
+    limit(out, kWhat, needed);
+    if (missing.empty()) return;
+    const std::string what = needed.size() > missing.size()
+                                 ? fmt::format("{}", fmt::join(missing, ", "))
+                             : missing.size() == 1 ? "it"
+                                                   : "them";
+    out.limits.back() +=
+        fmt::format("; add {} to the file{}", what,
+                    config.format == kTorchtitanFormat ? " in a section [wallsight]" : "");
     return;
   }
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;

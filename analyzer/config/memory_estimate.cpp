@@ -244,11 +244,12 @@ MemoryEstimate estimate_memory(const RunConfig& config, const Layout& layout, co
   if (unknown_selection(config))
     out.least_bytes =
         estimate_memory(with_full_recompute(config), layout, m, split).ranks[out.worst].total_bytes;
-  out.excluded = {"allocator fragmentation", "NCCL and CUDA workspaces (some GB)",
-                  "uneven routing of tokens"};
+  out.excluded = {"allocator fragmentation", "NCCL and CUDA workspaces (some GB)"};
   if (text(config, "cuda_graph_impl").value_or("none") != "none")
     out.excluded.emplace_back("CUDA graph buffers (about 7 GB published for partial graphs)");
-  if (layout.experts) out.excluded.emplace_back("dispatcher buffers");
+  if (layout.experts)
+    for (const char* part : {"uneven routing of tokens", "dispatcher buffers"})
+      out.excluded.emplace_back(part);
   return out;
 }
 

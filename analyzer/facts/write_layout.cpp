@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "facts/config_facts.h"
+#include "facts/config_shown.h"
 #include "facts/fact_writers.h"
 
 namespace ws {
@@ -100,6 +101,14 @@ FactRowValues throughput_row(const FactInput& in, const ConfigStudy& study, cons
   return out;
 }
 
+// What is known without a configuration of this run: the platform, and what every rank shows.
+FactRowValues without_file(const FactInput& in, const Platform* platform) {
+  FactRowValues out = platform_row(platform);
+  const ConfigShown shown = config_shown(in.run, in.evidence);
+  if (shown.experts || shown.no_experts) out["experts"] = static_cast<int64_t>(shown.experts);
+  return out;
+}
+
 // Of another run's file: nothing, or that and why its sizes make no grid.
 FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout) {
   FactRowValues out;
@@ -119,7 +128,7 @@ FactRowValues of_other_run(const ConfigMerge& merge, const FactRowValues& layout
 Result<void> write_layout(const Database& db, const FactInput& in) {
   const RunRow run = run_row(db);
   const Platform* platform = in.gpu.platform;
-  FactRowValues alone = platform_row(platform);
+  FactRowValues alone = without_file(in, platform);
   if (in.options.config == nullptr) {
     if (auto ok = insert_row(db, "fact_layout", alone); !ok) return ok.error();
     return insert_row(db, "fact_throughput", {});
@@ -130,7 +139,7 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
   FactRowValues layout = layout_row(config, study);
   if (other_run) {
     layout = of_other_run(*in.merge, layout);
-    for (const auto& [key, value] : alone) layout[key] = value;
+    layout.insert(alone.begin(), alone.end());
   }
   layout["recorded"] = alone["recorded"] = static_cast<int64_t>(run.has_steps);
   if (auto ok = insert_row(db, "fact_layout", layout); !ok) return ok.error();

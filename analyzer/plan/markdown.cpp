@@ -17,8 +17,9 @@ void row(std::ostream& out, const std::string& a, const std::string& b) {
 void memory(const Plan& p, std::ostream& out) {
   if (!p.memory) return;
   const PlanMemory& m = *p.memory;
-  out << "\n## Memory per GPU\n\nEstimate by formula, of pipeline rank " << m.rank
-      << ", the fullest.\n\n| part | size | formula | source |\n|---|---:|---|---|\n";
+  out << "\n## Memory per GPU\n\nEstimate by formula";
+  if (m.rank_totals.size() > 1) out << ", of pipeline rank " << m.rank << ", the fullest";
+  out << ".\n\n| part | size | formula | source |\n|---|---:|---|---|\n";
   for (const MemoryPart& part : m.parts)
     out << "| " << md(part.name) << " | " << bytes_text(part.bytes) << " | " << md(part.formula)
         << " | " << md(part.source) << " |\n";

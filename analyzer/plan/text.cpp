@@ -12,7 +12,7 @@
 namespace ws {
 namespace {
 
-void section(std::ostream& out, const char* name) { out << "\n" << name << "\n"; }
+void section(std::ostream& out, std::string_view name) { out << "\n" << name << "\n"; }
 void line(std::ostream& out, const std::string& label, const std::string& text) {
   out << hanging("  " + pad_right(label, 15) + " ", escape_text(text));
 }
@@ -42,7 +42,9 @@ void layout(const Plan& p, std::ostream& out) {
 void memory(const Plan& p, std::ostream& out) {
   if (!p.memory) return;
   const PlanMemory& m = *p.memory;
-  section(out, "MEMORY PER GPU   estimate by formula, of the fullest pipeline rank");
+  const bool stages = m.rank_totals.size() > 1;
+  section(out, std::string("MEMORY PER GPU   estimate by formula") +
+                   (stages ? ", of the fullest pipeline rank" : ""));
   size_t width = 10;
   std::string nothing;
   for (const MemoryPart& part : m.parts) width = std::max(width, width_of(part.name));
@@ -68,7 +70,7 @@ void memory(const Plan& p, std::ostream& out) {
         fmt::format(", {}{} % of {} ({})", m.least_bytes ? percent(*m.least_bytes) + " to " : "",
                     percent(m.total_bytes), bytes_text(*m.capacity_bytes), m.capacity_of);
   }
-  line(out, "total", total + fmt::format("; pipeline rank {}", m.rank));
+  line(out, "total", total + (stages ? fmt::format("; pipeline rank {}", m.rank) : ""));
   if (!m.assumed.empty()) line(out, "assumed", fmt::format("{}", fmt::join(m.assumed, "; ")));
   line(out, "not in it", fmt::format("{}", fmt::join(m.excluded, "; ")));
   std::vector<std::string> sources;

@@ -202,8 +202,9 @@ TEST_CASE("memory: what can not be estimated says which keys are missing") {
   CHECK_FALSE(s.memory);
   REQUIRE(s.limits.size() == 1);
   CHECK(s.limits[0] ==
-        "memory estimate: needs hidden_size, attention_heads, vocab_size, ffn_hidden_size, gpus, "
-        "seq_len; add them to the file");
+        "memory estimate: needs hidden_size, attention_heads, vocab_size, ffn_hidden_size, "
+        "seq_len, the number of GPUs (--gpus N); add hidden_size, attention_heads, vocab_size, "
+        "ffn_hidden_size, seq_len to the file");
   const auto of_file = [](const std::string& text, const std::string& name) {
     auto config = read_config(text, name);
     REQUIRE(config);
@@ -215,7 +216,14 @@ TEST_CASE("memory: what can not be estimated says which keys are missing") {
   CHECK(of_file("python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
                 "--vocab-size 1000",
                 "a.sh") ==
-        "memory estimate: needs the number of GPUs (--gpus N), --seq-length; add them to the file");
+        "memory estimate: needs --seq-length, the number of GPUs (--gpus N); add --seq-length to "
+        "the file");
+  CHECK(of_file("python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+                "--vocab-size 1000 --seq-length 4096",
+                "a.sh") == "memory estimate: needs the number of GPUs (--gpus N)");
+  CHECK(of_file("python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+                "--vocab-size 1000 --world-size 8",
+                "a.sh") == "memory estimate: needs --seq-length; add it to the file");
   CHECK(of_file("model:\n  num_layers: 4\n  hidden_size: 512\n  num_attention_heads: 8\n"
                 "  vocab_size: 1000\n  ffn_hidden_size: 2048\ntrainer:\n  num_nodes: 1\n"
                 "  devices: 8\n",
