@@ -126,12 +126,18 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
     outside_[key.name] = place(line);
     return;
   }
+  if (const auto word = key.words.find(value); word != key.words.end()) value = word->second;
   if (key.derived && value == "-1") {  // torchtitan: "what is left", no size of its own
     if (key.minimum == 0) store(key, int64_t{0}, shown, line);
     return;
   }
   const auto wrong = [&](const std::string& expected) {
     refuse(line, shown, expected, fmt::format("'{}'", shown_text(value)));
+  };
+  // A release may have words that are new: no reason to refuse the file.
+  const auto no_known_word = [&](const std::vector<std::string>& known) {
+    note(fmt::format("`{}` ({}): '{}' is none of {}: taken as not given", shown_text(shown),
+                     place(line), shown_text(value), fmt::join(known, " ")));
   };
   const bool has_none = std::count(key.choices.begin(), key.choices.end(), "none") > 0;
   if (is_null(value) && !has_none) return;
@@ -149,7 +155,11 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
     }
     case KeyType::boolean: {
       const auto v = truth(value);
-      return v ? store(key, *v, shown, line) : wrong("true or false");
+      if (v) return store(key, *v, shown, line);
+      if (key.words.empty()) return wrong("true or false");
+      std::vector<std::string> known;
+      for (const auto& [word, meaning] : key.words) known.push_back(word);
+      return no_known_word(known);
     }
     case KeyType::list:
       return set_list(spelling, list_items(value), shown, line);
@@ -164,11 +174,7 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
     return choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end();
   };
   if (!is_choice()) std::replace(word.begin(), word.end(), '-', '_');  // megatron-lm
-  if (!is_choice()) {
-    note(fmt::format("`{}` ({}): '{}' is none of {}: taken as not given", shown_text(shown),
-                     place(line), shown_text(value), fmt::join(choices, " ")));
-    return;
-  }
+  if (!is_choice()) return no_known_word(choices);
   if (key.release) {
     auto release = normal_release(key, value);
     return release ? store(key, std::move(*release), shown, line)

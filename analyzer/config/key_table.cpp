@@ -54,7 +54,11 @@ KeyTable::KeyTable() {
   keys_.reserve(properties.size());
   for (const auto& [name, property] : properties.items()) {
     if (name == "env") continue;
-    ConfigKey key{name, type_of(property), texts(property, "enum"), 0, 0, {}};
+    ConfigKey key;
+    key.name = name;
+    key.type = type_of(property);
+    key.choices = texts(property, "enum");
+    if (const auto words = property.find("x-words"); words != property.end()) key.words = *words;
     key.minimum = property.value("minimum", 0.0);
     key.maximum = property.value("maximum", 0.0);
     key.release = release_of(property);

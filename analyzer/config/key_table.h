@@ -21,7 +21,9 @@ struct ConfigKey {
     std::vector<std::string> branches;
   };
   std::optional<Release> release;  // there: the value is the release of some software
-  bool derived = false;            // -1 is "as the rest makes it": 0 where that is in range
+  // What words of a framework come to: "never" of fsdp_reshard_after_forward is "false".
+  std::map<std::string, std::string, std::less<>> words;
+  bool derived = false;  // -1 is "as the rest makes it": 0 where that is in range
 };
 
 // One spelling. `constant` is what a bare flag sets ("--grad-reduce-in-bf16" sets false); for an

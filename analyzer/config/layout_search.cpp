@@ -38,7 +38,9 @@ std::string multiples_around(int64_t value, int64_t unit) {
 std::optional<bool> groups_take(const RunConfig& config, int64_t kv_heads, int64_t tp) {
   constexpr int64_t kSharedFrom = 16;
   if (kv_heads % tp == 0) return true;
-  if (tp % kv_heads != 0) return false;
+  const bool pytorch = text(config, "framework") == "pytorch";
+  if (pytorch && boolean(config, "multi_latent_attention") == true) return true;
+  if (pytorch || tp % kv_heads != 0) return false;
   const auto release = core_release(config);
   return release ? std::optional(*release >= kSharedFrom) : std::nullopt;
 }

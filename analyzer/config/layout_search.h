@@ -19,8 +19,11 @@ struct MemoryShares {
 using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
 
 // Whether so many key-value heads can stand on TP ranks. More ranks than heads share them from
-// Megatron Core 0.16 on, older ones refuse; nullopt: the release is not known.
-// source: Megatron-LM pull request 2565; megatron/core/transformer/transformer_config.py
+// Megatron Core 0.16 on, older ones refuse; nullopt: the release is not known. PyTorch's DTensor
+// splits the projection and leaves a rank a part of a head; with latent attention no heads of keys
+// are split there.
+// source: Megatron-LM pull request 2565; megatron/core/transformer/transformer_config.py;
+// torchtitan issue 932, pull request 2577
 std::optional<bool> groups_take(const RunConfig& config, int64_t kv_heads, int64_t tp);
 
 std::vector<int64_t> divisors(int64_t n);  // ascending

@@ -125,13 +125,15 @@ void add_megatron_defaults(RunConfig& config) {
 }
 
 // source: torchtitan torchtitan/config/job_config.py (data_parallel_shard_degree = -1: FSDP over
-// all that is left)
+// all that is left; gc_freq), torchtitan/tools/utils.py (its loop collects, Python's timing is off)
 void add_torchtitan_defaults(RunConfig& config) {
   const std::string place = "default of torchtitan";
   add_missing(config, "fsdp_shard_size", int64_t{0}, place);
   for (const char* degree : {"fsdp_replicas", "tp", "pp", "cp"})
     add_missing(config, degree, int64_t{1}, place);
   if (entry(config, "ep") != nullptr) add_missing(config, "etp", int64_t{1}, place);
+  add_missing(config, "manual_gc", true, place);
+  add_missing(config, "manual_gc_interval", int64_t{50}, place);
 }
 
 // A command line is whole when nothing of it comes from outside.

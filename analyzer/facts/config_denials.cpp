@@ -102,8 +102,9 @@ Found sequence_parallel(const Sides& s) {
 
 Found tp_overlap(const Sides& s) {
   const KindTraffic& tp = s.shown.tp;
-  const bool denied =
-      !tp.unclear && tp.sends == 0 && never_hidden(s.shown, tp, tp.ns, tp.hidden_ns);
+  // Under async tensor parallelism of PyTorch what overlaps is no collective any more.
+  const bool denied = s.text("framework") != "pytorch" && !tp.unclear && tp.sends == 0 &&
+                      never_hidden(s.shown, tp, tp.ns, tp.hidden_ns);
   if (!s.on("tp_comm_overlap") || !denied) return std::nullopt;
   Denial out{"tp_comm_overlap", "yes", kNothingHidden, {}, {}};
   // Without sequence parallelism it can not run at all.

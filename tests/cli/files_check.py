@@ -58,6 +58,17 @@ class Files(Cli):
         self.refused(3, run("report", db, "--report", f"json={db}"), "input")
         self.assertEqual(hashlib.sha256(trace.read_bytes()).hexdigest(), before)
 
+    def test_facts_beside_traces_are_no_input_of_a_folder(self):
+        traces = self.folder / "traces"
+        traces.mkdir()
+        (traces / "rank0.json.gz").write_bytes(SAMPLE.read_bytes())
+        alone = run("analyze", traces, "--report", "json")
+        self.assertEqual((alone.returncode, alone.stderr), (0, ""))
+        self.assertEqual(run("analyze", traces, "-o", traces / "run.wsdb", "--report", f"md={self.folder / 'r.md'}").returncode, 0)
+        again = run("analyze", traces, "--report", "json")
+        self.assertEqual((again.returncode, again.stderr, again.stdout), (0, "", alone.stdout))
+        self.refused(3, run("analyze", traces, traces / "run.wsdb"), "wallsight report")
+
     def test_facts_replace_facts_and_nothing_else(self):
         keep = self.folder / "keep.txt"
         keep.write_text("mine")

@@ -101,6 +101,21 @@ class Stated(unittest.TestCase):
             self.assertNotIn("configuration/setting_not_in_release", rules("--framework-version", "0.16"))
             self.assertIn("configuration/setting_not_in_release", rules("--framework-version", "0.15"))
 
+    def test_analyze_lists_them_as_well(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.sh")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("python pretrain_gpt.py --num-layers 8 --fine-grained-activation-offloading --offload-modules core_attn\n")
+            def told(*args):
+                return [f["actions"] for f in analyze("launch_bound", "--config", path, *args)["findings"] if f["rule"] == "configuration/setting_not_in_release"]
+            self.assertEqual(told("--framework-version", "0.16"), [])
+            (actions,) = told("--framework-version", "0.15")
+            self.assertEqual([(a["set"].split()[0], a["to"]) for a in actions],
+                             [("--fine-grained-activation-offloading", "leave it out, or take Megatron Core 0.16 or newer")])
+            for form in ("text", "md"):
+                done = run("analyze", os.path.join(TRACES, "launch_bound"), "--config", path, "--no-what-if", "--report", form, "--framework-version", "0.15")
+                self.assertIn("take Megatron Core 0.16 or newer", " ".join(done.stdout.split()))
+
     def test_a_model_is_no_configuration_of_a_run(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "config.json")

@@ -313,6 +313,57 @@ TEST_CASE("what is said to any run names no part of a transformer") {
   }
 }
 
+// Words of a kind of run stand in rules that ask for it, or in lines that do.
+struct RunWords {
+  const char* of;
+  std::vector<const char*> words, asked_by;
+};
+const RunWords kRunWords[] = {
+    {"experts",
+     {"expert", "MoE", "dispatcher", "ETP"},
+     {"'ep'", "experts", "cfg.ep", "moe_", "expert", "dispatcher", "offload_modules"}},
+    {"stages",
+     {"pipeline stage", "pipeline rank", "virtual stage", "with pipeline"},
+     {"'pp'", "cfg.pp", "bubble", "pipeline", "cfg.vpp", "cfg.ep "}},
+    {"Megatron", {"Megatron", "distributed optimizer", "cfg.", "NVTE_"}, {"framework"}}};
+
+bool has_any(const std::string& text, const std::vector<const char*>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+// "(Megatron-Bridge performance guide)" and the like say where a figure is from.
+std::string without_sources(std::string text) {
+  for (size_t at = text.find("(Megatron"); at != std::string::npos; at = text.find("(Megatron"))
+    text.erase(at, std::min(text.find(')', at), text.size() - 1) - at + 1);
+  return text;
+}
+
+TEST_CASE("what is said to any run is not of experts, stages or Megatron alone") {
+  for (const Rule& rule : catalogue().rules) {
+    std::string asks;
+    for (const auto* list : {&rule.when, &rule.causes})
+      for (const std::string& one : *list) asks += one + " ";
+    std::vector<std::string> said = {rule.title};
+    for (const auto* lines : {&rule.why, &rule.published, &rule.pitfalls, &rule.verify})
+      for (const RuleLine& line : *lines)
+        if (line.when.empty() && line.frameworks.empty()) said.push_back(line.text);
+    for (const RuleAction& a : rule.actions)
+      if (a.when.empty() &&
+          (a.framework == "any" || a.framework == "pytorch" || a.framework == "env"))
+        said.push_back(a.set + " " + a.to + " " + a.note);
+    for (const RunWords& run : kRunWords) {
+      // Rules on a configuration ask for settings, most of which one framework has.
+      const bool settings = !rule.kind.empty() && std::string(run.of) == "Megatron";
+      if (settings || has_any(asks, run.asked_by)) continue;
+      for (const std::string& text : said) {
+        INFO(rule.id << ": of " << run.of << ": " << text);
+        CHECK_FALSE(has_any(without_sources(text), run.words));
+      }
+    }
+  }
+}
+
 TEST_CASE("texts of rules: whole sentences in why, no line feeds, flags that exist") {
   // Spellings that circulate in documents and that no release accepts.
   const std::vector<std::string> wrong = {

@@ -243,6 +243,52 @@ TEST_CASE("values: types as people write them, words of other spellings, unknown
   CHECK(value(c, "tp") == "-");
 }
 
+TEST_CASE("torchtitan: releases before the sections parallelism and compile") {
+  const RunConfig c = read(
+      "[training]\nbatch_size = 2\nseq_len = 2048\ndata_parallel_shard_degree = 4\n"
+      "data_parallel_replicate_degree = 2\ntensor_parallel_degree = 8\ncompile = true\n"
+      "[experimental]\npipeline_parallel_degree = 2\ncontext_parallel_degree = 4\n"
+      "enable_async_tensor_parallel = true\npipeline_parallel_schedule = \"1f1b\"\n");
+  CHECK(value(c, "micro_batch") == "2");
+  CHECK(value(c, "fsdp_shard_size") == "4");
+  CHECK(value(c, "fsdp_replicas") == "2");
+  CHECK(value(c, "tp") == "8");
+  CHECK(value(c, "pp") == "2");
+  CHECK(value(c, "cp") == "4");
+  CHECK(value(c, "torch_compile") == "true");
+  CHECK(value(c, "tp_comm_overlap") == "true");
+  CHECK(has_unknown(c, "experimental.pipeline_parallel_schedule"));
+  CHECK(value(read("[training]\ndata_parallel_degree = -1\n"), "fsdp_shard_size") == "0");
+}
+
+TEST_CASE("torchtitan: words for yes and no, and what its loop does by itself") {
+  const auto reshard = [](const std::string& word) {
+    return value(read("[parallelism]\nfsdp_reshard_after_forward = \"" + word + "\"\n"),
+                 "fsdp_reshard_after_forward");
+  };
+  CHECK(reshard("always") == "true");
+  CHECK(reshard("never") == "false");
+  CHECK(reshard("default") == "-");
+  const auto fused = [](const std::string& word) {
+    return value(read("[optimizer]\nimplementation = \"" + word + "\"\n"), "fused_optimizer");
+  };
+  CHECK(fused("fused") == "true");
+  CHECK(fused("foreach") == "false");
+  CHECK(fused("for-loop") == "false");
+  const RunConfig c = read(
+      "[training]\nmixed_precision_reduce = \"float32\"\n[parallelism]\n"
+      "enable_async_tensor_parallel = false\nenable_sequence_parallel = true\n");
+  CHECK(value(c, "grad_reduce_in_fp32") == "true");
+  CHECK(value(c, "tp_comm_overlap") == "false");
+  CHECK(value(c, "sequence_parallel") == "true");
+  CHECK(value(c, "manual_gc") == "true");
+  CHECK(value(c, "manual_gc_interval") == "50");
+  CHECK(value(read("[training]\ngc_freq = 10\n"), "manual_gc_interval") == "10");
+  const RunConfig newer = read("[optimizer]\nimplementation = \"newer\"\n");
+  CHECK(value(newer, "fused_optimizer") == "-");
+  CHECK(has_note(newer, "'newer' is none of for-loop foreach fused"));
+}
+
 TEST_CASE("torchtitan: -1 is what is left over, elsewhere no size is negative") {
   const RunConfig c = read(
       "[training]\nglobal_batch_size = -1\nseq_len = 8192\n[parallelism]\n"

@@ -66,6 +66,11 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   CHECK(nearest("kv_heads: 4\nframework_version: 0.15\n") == "TP 4");
   CHECK(nearest("kv_heads: 4\nframework_version: 0.16\n").empty());  // it is taken
   CHECK(nearest("kv_heads: 4\n").empty());                           // it may be
+  const std::string torch =
+      "framework: pytorch\ntp: 16\nattention_heads: 64\ngpus: 64\nkv_heads: 8\n";
+  CHECK(remedies(torch).heads.arithmetic == "8 key-value heads / TP 16 = 0.5");
+  CHECK(remedies(torch).heads.nearest == "TP 8");
+  CHECK(remedies(torch + "multi_latent_attention: true\n").heads.arithmetic.empty());
   const Remedies moved = remedies("tp: 4\ncp: 4\ncp_comm_type: a2a\nattention_heads: 24\n");
   CHECK(moved.heads.arithmetic == "24 query heads / (TP 4 x CP 4 = 16) = 1.5");
   CHECK(moved.heads.nearest == "TP 3 or 6");
