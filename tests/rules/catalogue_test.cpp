@@ -342,8 +342,8 @@ std::string without_sources(std::string text) {
 TEST_CASE("what is said to any run is not of experts, stages or Megatron alone") {
   for (const Rule& rule : catalogue().rules) {
     std::string asks;
-    for (const auto* list : {&rule.when, &rule.causes})
-      for (const std::string& one : *list) asks += one + " ";
+    for (const Clause& c : rule.when) asks += c.sql + " ";
+    for (const std::string& cause : rule.causes) asks += cause + " ";
     std::vector<std::string> said = {rule.title};
     for (const auto* lines : {&rule.why, &rule.published, &rule.pitfalls, &rule.verify})
       for (const RuleLine& line : *lines)
