@@ -4,6 +4,7 @@ import glob
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -96,8 +97,31 @@ class Plan(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertEqual(sorted(os.listdir(scratch)), sorted(bombs))
 
+    def test_pytorch_copies_no_key_value_head(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.toml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write('[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 8192\ntensor_parallel_degree = 16\n')
+            report = plan(path, "--gpus", "16")
+            (finding,) = [f for f in report["findings"] if f["rule"] == "configuration/heads_split"]
+            self.assertEqual(finding["kind"], "error")
+            self.assertIn("8 key-value heads / TP 16", finding["why"])
+            self.assertIn("TP 8", finding["actions"][0]["note"])
+            with open(path, "a", encoding="utf-8") as f:
+                f.write("[parallelism]\ntensor_parallel_degree = 8\n")
+            self.assertNotIn("configuration/heads_split", rules(plan(path, "--gpus", "16")))
+
 
 class AnalyzeWithConfig(unittest.TestCase):
+    def test_without_a_configuration_the_recording_tells_of_experts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, experts in (("launch_bound", 0), ("exposed_all_to_all", 1)):
+                facts = os.path.join(folder, name + ".wsdb")
+                self.assertEqual(run("analyze", os.path.join(TRACES, name), "--no-what-if", "-o", facts, "--report", "json").returncode, 0)
+                with sqlite3.connect(facts) as link:
+                    self.assertEqual(link.execute("SELECT experts FROM fact_layout").fetchone(), (experts,))
+                link.close()
+
     def analyze(self, story, config, *args):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "run.json")
