@@ -263,7 +263,9 @@ TEST_CASE("torchtitan: releases before the sections parallelism and compile") {
 
 TEST_CASE("torchtitan: words for yes and no, and what its loop does by itself") {
   const auto reshard = [](const std::string& word) {
-    return value(read("[parallelism]\nfsdp_reshard_after_forward = \"" + word + "\"\n"),
+    return value(read("[parallelism]\ntensor_parallel_degree = 2\n"
+                      "fsdp_reshard_after_forward = \"" +
+                      word + "\"\n"),
                  "fsdp_reshard_after_forward");
   };
   CHECK(reshard("always") == "true");
@@ -284,7 +286,8 @@ TEST_CASE("torchtitan: words for yes and no, and what its loop does by itself") 
   CHECK(value(c, "manual_gc") == "true");
   CHECK(value(c, "manual_gc_interval") == "50");
   CHECK(value(read("[training]\ngc_freq = 10\n"), "manual_gc_interval") == "10");
-  const RunConfig newer = read("[optimizer]\nimplementation = \"newer\"\n");
+  const RunConfig newer =
+      read("[training]\nseq_len = 8\n[optimizer]\nimplementation = \"newer\"\n");
   CHECK(value(newer, "fused_optimizer") == "-");
   CHECK(has_note(newer, "'newer' is none of for-loop foreach fused"));
 }
