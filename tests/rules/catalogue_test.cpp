@@ -324,7 +324,7 @@ const RunWords kRunWords[] = {
      {"'ep'", "experts", "cfg.ep", "moe_", "expert", "dispatcher", "offload_modules"}},
     {"stages",
      {"pipeline stage", "pipeline rank", "virtual stage", "with pipeline"},
-     {"'pp'", "cfg.pp", "bubble", "pipeline", "cfg.vpp", "cfg.ep "}},
+     {"'pp'", "cfg.pp", "bubble", "pipeline", "stages", "cfg.vpp", "cfg.ep "}},
     {"Megatron", {"Megatron", "distributed optimizer", "cfg.", "NVTE_"}, {"framework"}}};
 
 bool has_any(const std::string& text, const std::vector<const char*>& parts) {
