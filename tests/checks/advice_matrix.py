@@ -18,9 +18,10 @@ import sys
 import tempfile
 
 import advice_draw
+from program import EVERY
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
-COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 92, int(sys.argv[4]) if len(sys.argv) > 4 else 7
+COUNT, SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 92 // EVERY, int(sys.argv[4]) if len(sys.argv) > 4 else 7
 TABLE = json.load(open(os.path.join(ROOT, "rules", "frameworks.json")))
 SINCE = {row["flag"]: row["since"] for row in TABLE["flags"]}
 PHASES = ["fit", "scale", "profile", "retune"]

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from program import EVERY, share
+
 PROGRAM, CASES, SAMPLES = sys.argv[1], sys.argv[2], sys.argv[3]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -70,11 +72,9 @@ def analyze(inputs, config_path):
 def check_answers(scratch, faults):
     answers = json.load(open(os.path.join(HERE, "case_answers.json")))
     count = 0
-    for name, answer in sorted(answers.items()):
-        folder = os.path.join(CASES, name)
-        inputs = sorted(glob.glob(os.path.join(folder, "rank*")))
-        if not inputs:
-            continue
+    recorded = {name: sorted(glob.glob(os.path.join(CASES, name, "rank*"))) for name in sorted(answers)}
+    for name in share(name for name, inputs in recorded.items() if inputs):
+        answer, inputs = answers[name], recorded[name]
         for config, text in NEUTRAL.items():
             path = os.path.join(scratch, config)
             with open(path, "w") as f:
@@ -100,7 +100,7 @@ def check_pairs(scratch, faults):
         inputs = inputs_of(story, scratch)
         if not inputs:
             continue
-        for name, (config, in_use, orders) in sorted(PAIRS.items()):
+        for name, (config, in_use, orders) in share(sorted(PAIRS.items())):
             path = os.path.join(scratch, "pair.json")
             with open(path, "w") as f:
                 json.dump(dict({"framework": "megatron_lm"}, **config), f)
@@ -132,7 +132,7 @@ def check_in_use(scratch, faults):
     path = os.path.join(scratch, "all.json")
     with open(path, "w") as f:
         json.dump(dict({"framework": "megatron_lm", "ep": 4}, **{column.split("=")[0]: column.split("=")[1] if "=" in column else True for column in table.values()}), f)
-    for story in sorted(os.listdir(SAMPLES)):
+    for story in share(sorted(os.listdir(SAMPLES))):
         inputs = inputs_of(story, scratch)
         report = analyze(inputs, path)[0] if inputs else {"findings": []}
         if any(f["status"] == "fires" and f["rule"] == "configuration/another_run" for f in report["findings"]):
@@ -153,7 +153,7 @@ def main():
         check_in_use(scratch, faults)
     print("%d cases with configurations, %d pairs of symptom and configuration, %d faults" % (answers, pairs, len(faults)))
     print("\n".join(faults))
-    return 1 if faults or answers < 9 or pairs < 20 else 0
+    return 1 if faults or answers * EVERY < 9 or pairs * EVERY < 20 else 0
 
 
 if __name__ == "__main__":

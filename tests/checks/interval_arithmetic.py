@@ -106,7 +106,7 @@ def files_of(arguments):
 def main():
     binary, places = sys.argv[1], sys.argv[2:]
     compared = bad = 0
-    for path in files_of(places):
+    for path in program.share(files_of(places)):
         try:
             word, problems = check(binary, path)
         except (KeyError, ValueError, OSError) as e:

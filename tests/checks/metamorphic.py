@@ -131,7 +131,7 @@ def verdict_of(binary, made):
 def check(binary, name, answer, files):
     _, report = program.analyze(binary, files)
     cause = report["verdict"]["cause"]
-    classes = {k["name"]: k["class"] for k in program.analyze(binary, files)[1]["kernels"]}
+    classes = {k["name"]: k["class"] for k in report["kernels"]}
     changes = {"times x 0.5": lambda t: scaled(t, 1, 2), "times x 2": lambda t: scaled(t, 2, 1),
                "renumbered ranks": renumbered, "renamed steps": renamed}
     out = []
@@ -154,11 +154,11 @@ def main():
         print(f"{folder} is not here: skipped")
         return 77
     problems, ran = [], 0
-    for name, answer in answers.items():
-        files = sorted((folder / name.replace(" ", "/")).glob("rank*"))
-        if files and (not names or any(name.startswith(n) for n in names)):
-            ran += 1
-            problems += check(binary, name, answer, files)
+    wanted = [n for n in answers if not names or any(n.startswith(word) for word in names)]
+    files = {n: sorted((folder / n.replace(" ", "/")).glob("rank*")) for n in wanted}
+    for name in program.share(n for n in wanted if files[n]):
+        ran += 1
+        problems += check(binary, name, answers[name], files[name])
     print("\n".join(problems))
     print(f"{ran} cases, {len(problems)} problems")
     return 1 if problems or ran == 0 else 0

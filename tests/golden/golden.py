@@ -10,12 +10,13 @@ import difflib
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 REPORTS = {"text": "report.txt", "md": "report.md", "json": "report.json"}
 DIFF_LINES = 40
 
 
-def compare(folder, form, name, text, update):
+def compare(folder, name, text, update):
     kept = folder / name
     old = kept.read_text(encoding="utf-8") if kept.exists() else None
     if old == text:
@@ -40,13 +41,16 @@ def main():
     faults = 0
     for folder in folders:
         inputs = sorted(p for p in folder.iterdir() if p.name not in REPORTS.values())
-        for form, name in REPORTS.items():
-            ran = subprocess.run([binary, "analyze", *inputs, "--report", form], capture_output=True, timeout=120)
+        with tempfile.TemporaryDirectory() as scratch:
+            made = {name: pathlib.Path(scratch, name) for name in REPORTS.values()}
+            wanted = [a for form, name in REPORTS.items() for a in ("--report", f"{form}={made[name]}")]
+            ran = subprocess.run([binary, "analyze", *inputs, *wanted], capture_output=True, timeout=120)
             if ran.returncode != 0:
                 print(f"{folder}: exit code {ran.returncode}: {ran.stderr.decode()}")
                 faults += 1
                 continue
-            faults += compare(folder, form, name, ran.stdout.decode("utf-8"), "--update" in sys.argv)
+            for name, path in made.items():
+                faults += compare(folder, name, path.read_text(encoding="utf-8"), "--update" in sys.argv)
     print(f"{len(folders)} samples, {faults} faults")
     return 1 if faults or not folders else 0
 
