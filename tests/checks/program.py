@@ -7,7 +7,7 @@ import time
 from collections import namedtuple
 
 Run = namedtuple("Run", "code out err seconds peak_mb")
-# The sanitized build, seven times as slow, runs every so manieth of the inputs that the plain one runs whole.
+# Of the inputs that the plain build runs whole, the sanitized one, seven times as slow, runs every fourth.
 EVERY = int(os.environ.get("WALLSIGHT_TEST_EVERY", "1"))
 COMPUTE = ("gemm", "attention", "membound", "compute_other", "recompute")
 
