@@ -72,7 +72,7 @@ std::vector<std::string> evidence_of(const Finding& f, std::string_view ending) 
     const std::string& x = e.expression;
     const bool ends =
         x.size() > ending.size() && x.compare(x.size() - ending.size(), ending.size(), ending) == 0;
-    if (ends && e.value != "unknown") out.push_back(e.value);
+    if (ends && !e.is_unknown()) out.push_back(e.value);
   }
   return out;
 }

@@ -179,7 +179,7 @@ bool same_value(const EvidenceValue& got, const FactValue& want) {
   if (const auto* d = std::get_if<double>(&want))
     return got.number && std::abs(*got.number - *d) <= 1e-9;
   if (const auto* t = std::get_if<std::string>(&want)) return !got.number && got.value == *t;
-  return got.value == "unknown" && !got.number;
+  return got.is_unknown();
 }
 
 // A gain is a part of the step: 0 <= lo <= hi <= 1. Asked as it is written, before evaluate()

@@ -249,6 +249,13 @@ std::string filled(std::string text, const std::vector<EvidenceValue>& evidence)
   return text;
 }
 
+// An action or a sentence with a value that is not known says nothing.
+bool lacks_value(const std::string& text, const std::vector<EvidenceValue>& evidence) {
+  return std::any_of(evidence.begin(), evidence.end(), [&](const EvidenceValue& e) {
+    return e.is_unknown() && text.find("{" + e.expression + "}") != std::string::npos;
+  });
+}
+
 bool is_for(const RuleLine& line, const std::vector<std::string>& frameworks) {
   const auto& of = line.frameworks;
   return frameworks.empty() || of.empty() ||
@@ -277,7 +284,7 @@ Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& fr
   f.gain_basis = rule.gain ? rule.gain->basis : "";
   for (size_t i = 0; i < rule.actions.size(); ++i) {
     const RuleAction& a = rule.actions[i];
-    if (!row.offered[i]) continue;
+    if (!row.offered[i] || lacks_value(a.set + a.to + a.note, f.evidence)) continue;
     f.actions.push_back({a.framework, filled(a.set, f.evidence), filled(a.to, f.evidence),
                          filled(a.note, f.evidence)});
   }
@@ -290,7 +297,7 @@ Finding finding_of(const Rule& rule, Row row, const std::vector<std::string>& fr
     std::vector<std::pair<int, std::string>> found;
     for (const RuleLine& line : lines) {
       const size_t i = at++;
-      if (!row.said[i] || !is_for(line, frameworks)) continue;
+      if (!row.said[i] || !is_for(line, frameworks) || lacks_value(line.text, f.evidence)) continue;
       found.emplace_back(by_standing ? standing_of(line, row.sure[i], frameworks) : 0,
                          filled(line.text, f.evidence));
     }

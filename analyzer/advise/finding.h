@@ -13,12 +13,14 @@ enum class FindingStatus : uint8_t { fires, no, unknown };
 struct Action {
   std::string framework;  // any megatron_lm megatron_bridge pytorch env nsys
   std::string set, to, note;
+  bool takes_away() const { return to.rfind("leave ", 0) == 0; }  // "leave it out"
 };
 
 struct EvidenceValue {
   std::string expression;  // as the rule writes it: "c.exposed_share"
   std::string value;       // printable; "unknown" for NULL
   std::optional<double> number;
+  bool is_unknown() const { return value == "unknown" && !number; }
 };
 
 struct ClauseValue {

@@ -117,7 +117,8 @@ void say_floors(std::vector<Finding>& findings, const FlagTable& table,
     if (text.empty()) continue;
     for (Finding& f : findings)
       for (Action& a : f.actions)
-        if (speaks_of(a, table.floors[i]) && a.note.find(text) == std::string::npos)
+        if (!a.takes_away() && speaks_of(a, table.floors[i]) &&
+            a.note.find(text) == std::string::npos)
           add_floor(a, table.floors[i], text);
   }
 }

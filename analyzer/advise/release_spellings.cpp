@@ -155,9 +155,6 @@ std::string setting_of(const Action& a) {
   return a.set + (a.set.rfind("--", 0) == 0 ? " " : " = ") + a.to;
 }
 
-// To leave out what a release does not have is nothing to miss.
-bool takes_away(const Action& a) { return a.to.rfind("leave ", 0) == 0; }
-
 bool leads(const Action& a, const std::string& framework) {
   return a.framework == "any" || a.framework == framework;
 }
@@ -201,7 +198,8 @@ void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
       if (!something) {
         add_note(action, lack.note);
         left.push_back(std::move(action));
-      } else if ((framework.empty() || leads(action, framework)) && !takes_away(as_written)) {
+      } else if ((framework.empty() || leads(action, framework)) && !as_written.takes_away()) {
+        // To leave out what a release does not have is nothing to miss.
         f.left_out.push_back({setting_of(as_written), lack.needs});
       }
     }

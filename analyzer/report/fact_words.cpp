@@ -240,7 +240,7 @@ std::string fact_words(const EvidenceValue& e, const Finding& f) {
     return fmt::format("{} = {}", with_words(e.expression, f), e.value);
   }
   const std::string value = shown(e, unit_of(column, words));
-  if (value.empty() || (e.value == "unknown" && !e.number)) return "";
+  if (value.empty() || e.is_unknown()) return "";
   if (column == "main_op") return "mostly " + spaced(value);
   if (column == "step_origin")
     return value == "whole" ? "no steps found"

@@ -192,6 +192,24 @@ TEST_CASE("words are said for the runs they are meant for, and where that is not
         std::vector<std::string>{"of a flag", "for all"});
 }
 
+TEST_CASE("neither an action nor a sentence has a value that is not known") {
+  json o = test::plain_rule();
+  o["from"] = "fact_config cfg";
+  o["when"] = {"cfg.given = 1"};
+  o["evidence"] = {"cfg.tp"};
+  o.erase("gain");
+  o["actions"] = {{{"framework", "any"}, {"set", "TP"}, {"to", "half of {cfg.tp}"}},
+                  {{"framework", "any"}, {"set", "PP"}, {"to", "larger"}}};
+  o["why"] = {"Always so.", "TP is {cfg.tp}."};
+  const Finding known = judge(o, R"({"fact_config": {"given": 1, "tp": 8}})");
+  CHECK(known.actions.size() == 2);
+  CHECK(known.why == "Always so. TP is 8.");
+  const Finding not_known = judge(o, R"({"fact_config": {"given": 1}})");
+  REQUIRE(not_known.actions.size() == 1);
+  CHECK(not_known.actions[0].set == "PP");
+  CHECK(not_known.why == "Always so.");
+}
+
 TEST_CASE("an empty table leaves nothing open where another one decides") {
   const Finding f = judge(comm_rule(), R"({"fact_run": {"cause": "launch_bound"}})");
   CHECK(f.status == FindingStatus::no);

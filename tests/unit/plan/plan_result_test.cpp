@@ -64,8 +64,8 @@ TEST_CASE("plan: what the stated releases can not do is no item and told below")
   const auto told = [](const Plan& p) {
     return std::count(
         p.notes.begin(), p.notes.end(),
-        "not offered, since the stated release does not have it: FP8 without a "
-        "recipe means delayed scaling (current scaling needs Transformer Engine 2.2)");
+        "not offered, since the stated release does not have it: FP8 runs with delayed scaling, "
+        "by choice or by default (current scaling needs Transformer Engine 2.2)");
   };
   const Plan old = plan_of(fp8 + "te_version: '1.9'\n"), now = plan_of(fp8 + "te_version: '2.2'\n");
   CHECK(items(old) == 0);
