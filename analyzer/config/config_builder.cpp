@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "config/precision_recipes.h"
 #include "config/releases.h"
 
 namespace ws {
@@ -256,6 +257,7 @@ Result<RunConfig> ConfigBuilder::finish() {
   const auto nodes = integer(out, "nodes"), per_node = integer(out, "gpus_per_node");
   if (nodes && per_node)
     add_missing(out, "gpus", *nodes * *per_node, entry(out, "nodes")->place + " (nodes x GPUs)");
+  if (text(out, "framework") == "megatron_bridge") add_precision_recipe(out);
   if (auto ok = review_releases(out); !ok) return ok.error();
   return out;
 }
