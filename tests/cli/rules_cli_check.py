@@ -4,6 +4,7 @@
 rules_cli_check.py WALLSIGHT SOURCE_DIR
 """
 import json
+import re
 import shutil
 import sys
 import unittest
@@ -65,6 +66,14 @@ class Rules(Cli):
             shutil.copy(SOURCE / ("rules/" + built_in + end), taken)
         self.refused(2, run("rules", "check", self.folder / "own"), built_in)
         self.refused(2, run("analyze", SAMPLE, "--rules", self.folder / "own"), built_in)
+
+    def test_the_guide_shows_its_rule_firing(self):
+        guide = (SOURCE / "rules/YOUR_OWN_RULE.md").read_text()
+        loader = self.folder / "loader.json"
+        loader.write_text(re.search(r"echo '(.*)' > loader.json", guide).group(1))
+        command = re.search(r"wallsight (analyze .* --config) loader.json --rules my_rules", guide).group(1).split()
+        told = run(command[0], SOURCE / command[1], command[2], loader, "--rules", SOURCE / "samples/rules").stdout
+        self.assertIn(re.search(r'The advice now has "(.*?)"', guide).group(1), told)
 
     def test_somebodys_own_rules_are_added(self):
         source = next(p for p in sorted((SOURCE / "rules").glob("*/*.json")) if not p.name.endswith(".cases.json"))
