@@ -117,7 +117,26 @@ std::optional<int64_t> core_release(const RunConfig& config) {
   return of_bridge ? std::nullopt : number;
 }
 
+namespace {
+
+// With PyTorch as the framework both keys are the release of PyTorch.
+void tell_two_of_pytorch(RunConfig& config) {
+  const ConfigEntry* own = entry(config, "framework_version");
+  const ConfigEntry* torch = entry(config, "torch_version");
+  if (own == nullptr || torch == nullptr || text(config, "framework") != "pytorch") return;
+  const std::string& a = std::get<std::string>(own->value);
+  const std::string& b = std::get<std::string>(torch->value);
+  if (release_number(a) == release_number(b)) return;
+  config.notes.push_back(
+      fmt::format("framework_version {} ({}) and torch_version {} ({}) are both the release of "
+                  "PyTorch: {} is used",
+                  a, own->place, b, torch->place, b));
+}
+
+}  // namespace
+
 Result<void> review_releases(RunConfig& config) {
+  tell_two_of_pytorch(config);
   const ConfigEntry* e = entry(config, "framework_version");
   const std::string framework = text(config, "framework").value_or("");
   if (e == nullptr || framework.rfind("megatron", 0) != 0) return {};

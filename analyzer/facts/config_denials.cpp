@@ -85,6 +85,24 @@ Found recompute(const Sides& s) {
                 {"recompute_modules", "recompute_method", "recompute_num_layers"}};
 }
 
+// Norms and activations are a small part of a layer's time. The forward pass of one micro-batch
+// beside the backward of another is no recompute.
+Found recomputed_layers(const Sides& s) {
+  const std::string modules = s.text("recompute_modules");
+  std::string others = modules;
+  for (const std::string_view name : {"moe_act", "layernorm"})
+    if (const size_t at = others.find(name); at != std::string::npos) others.erase(at, name.size());
+  if (s.text("recompute_granularity") != "selective" || !s.megatron() || modules.size() < 3 ||
+      others.find_first_not_of(' ') != std::string::npos || !s.shown.recompute_of_layers ||
+      s.on("overlap_moe_expert_parallel_comm"))
+    return std::nullopt;
+  return Denial{"recompute_modules",
+                modules.substr(1, modules.size() - 2),
+                "forward kernels of whole layers in the backward pass",
+                {},
+                {"recompute_granularity", "recompute_modules"}};
+}
+
 // One layer alone reduces four times, twice in each pass.
 constexpr double kReductionsOfOneLayer = 4;
 bool no_sequence_parallelism(const Sides& s) {
@@ -372,16 +390,27 @@ Found lone_gpu(const Sides& s) {
 }
 
 // The table: one row a setting.
-constexpr Found (*kTable[])(const Sides&) = {lone_gpu,         gemm_types,
-                                             recompute,        sequence_parallel,
-                                             tp_overlap,       distributed_optimizer,
-                                             param_gather,     grad_reduce,
-                                             gradient_type,    experts,
-                                             loader_workers,   fully_sharded,
-                                             replicated,       context_exchange,
-                                             runs_recompute,   runs_sequence_parallel,
-                                             runs_tp_overlap,  runs_distributed_optimizer,
-                                             runs_grad_reduce, runs_param_gather,
+constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
+                                             gemm_types,
+                                             recompute,
+                                             recomputed_layers,
+                                             sequence_parallel,
+                                             tp_overlap,
+                                             distributed_optimizer,
+                                             param_gather,
+                                             grad_reduce,
+                                             gradient_type,
+                                             experts,
+                                             loader_workers,
+                                             fully_sharded,
+                                             replicated,
+                                             context_exchange,
+                                             runs_recompute,
+                                             runs_sequence_parallel,
+                                             runs_tp_overlap,
+                                             runs_distributed_optimizer,
+                                             runs_grad_reduce,
+                                             runs_param_gather,
                                              runs_graphs};
 
 }  // namespace

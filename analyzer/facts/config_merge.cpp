@@ -191,17 +191,26 @@ std::optional<Contradiction> framework_against_names(const RunConfig& config,
                                                      const ConfigShown& shown) {
   using Program = ConfigShown::Program;
   const std::string asked = text(config, "framework").value_or("");
-  const bool megatron = asked.rfind("megatron", 0) == 0;
-  if (megatron && shown.program == Program::no_megatron)
-    return Contradiction{"framework", asked == "megatron_lm" ? "Megatron-LM" : "Megatron Bridge",
-                         "PyTorch (" + shown.sign + ")"};
-  if (asked != "pytorch") return std::nullopt;
-  if (shown.program == Program::megatron_lm || shown.program == Program::megatron_bridge)
-    return Contradiction{"framework", "PyTorch",
-                         shown.program == Program::megatron_lm ? "Megatron-LM" : "Megatron Bridge"};
-  if (shown.program == Program::megatron_core && config.format == kTorchtitanFormat)
-    return Contradiction{"framework", "torchtitan", "Megatron Core"};
-  return std::nullopt;
+  if (asked.empty() || shown.program == Program::unknown) return std::nullopt;
+  const bool torchtitan = asked == "pytorch" && config.format == kTorchtitanFormat;
+  const char* configured = torchtitan               ? "torchtitan"
+                           : asked == "pytorch"     ? "PyTorch"
+                           : asked == "megatron_lm" ? "Megatron-LM"
+                                                    : "Megatron Bridge";
+  const auto told = [&](std::string recorded) {
+    return Contradiction{"framework", configured, std::move(recorded)};
+  };
+  switch (shown.program) {
+    case Program::no_megatron:
+      return asked == "pytorch" ? std::nullopt
+                                : std::optional(told("PyTorch (" + shown.sign + ")"));
+    case Program::megatron_core:  // both programs run on it
+      return asked == "pytorch" ? std::optional(told("Megatron Core")) : std::nullopt;
+    case Program::megatron_lm:
+      return asked == "megatron_lm" ? std::nullopt : std::optional(told("Megatron-LM"));
+    default:
+      return asked == "megatron_bridge" ? std::nullopt : std::optional(told("Megatron Bridge"));
+  }
 }
 
 std::optional<Contradiction> layout_against_gpus(const Layout& layout, int64_t world) {

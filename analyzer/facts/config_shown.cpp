@@ -84,12 +84,14 @@ bool no_recompute(const RunAnalysis& run, std::string_view where_it_would_show) 
   return would_show;
 }
 
+// A whole forward pass again is a fourth of a step; half of one is no small part of its layers.
+constexpr double kRecomputeMatters = 0.05, kRecomputeOfLayers = 0.15;
+
 // Bounds by counting are not asked: recompute_ns has flags alone.
-bool recompute_everywhere(const RunAnalysis& run, double step_ns) {
-  constexpr double kMatters = 0.05;
+bool recompute_everywhere(const RunAnalysis& run, double step_ns, double least) {
   for (const RankAnalysis& rank : run.ranks)
     for (const DeviceAnalysis& device : rank.devices)
-      if (static_cast<double>(device.memory.recompute_ns) < kMatters * step_ns) return false;
+      if (static_cast<double>(device.memory.recompute_ns) < least * step_ns) return false;
   return step_ns > 0;
 }
 
@@ -149,7 +151,8 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   out.lone = lone_gpu(run, evidence);
   out.no_recompute = out.whole && no_recompute(run, "recompute_would_show");
   out.no_checkpoint = out.whole && no_recompute(run, "recompute_ranges_would_show");
-  out.recompute = recompute_everywhere(run, out.step_ns);
+  out.recompute = recompute_everywhere(run, out.step_ns, kRecomputeMatters);
+  out.recompute_of_layers = recompute_everywhere(run, out.step_ns, kRecomputeOfLayers);
   out.no_experts = out.whole && !run.ranks.empty();
   look_for_program(run, out);
   for (const RankAnalysis& rank : run.ranks) {

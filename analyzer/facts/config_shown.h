@@ -29,6 +29,7 @@ struct ConfigShown {
   bool no_recompute = false;         // looked for where it would show, and not there
   bool no_checkpoint = false;        // likewise, of any module
   bool recompute = false;            // every rank has it, by ranges, for a share of the step
+  bool recompute_of_layers = false;  // for more of it than norms and activations of any layer
   bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
   bool steps_are_updates = false;    // of the optimizer, surely
   bool lone = false;                 // one GPU that never communicates, and no sign of another

@@ -57,10 +57,15 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
         study_config(*options.config, platforms, in.gpu.platform, in.gpu.smallest_bytes);
     in.work = work_share(in, study, shown);
     std::vector<Contradiction> of_other_run;
-    if (in.other_framework) of_other_run.push_back(*in.other_framework);
+    // A program of somebody's own may run on Megatron Core: its file stays, and that is said.
+    const bool own_program = in.other_framework &&
+                             shown.program == ConfigShown::Program::megatron_core &&
+                             options.config->format != kTorchtitanFormat;
+    if (in.other_framework && !own_program) of_other_run.push_back(*in.other_framework);
     if (auto c = work_against_time(in.work)) of_other_run.push_back(*c);
     in.merge = merge_config(asked, recorded, defaults, layout_against_gpus(study.layout, world),
                             shown, of_other_run);
+    if (own_program) in.merge->contradictions.push_back(*in.other_framework);
     if (const auto other = other_platform(*options.config, in))
       in.merge->contradictions.push_back(*other);
   }

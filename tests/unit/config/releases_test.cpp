@@ -73,6 +73,9 @@ TEST_CASE("releases: a file's are normal or refused, with its line") {
   CHECK(read("framework: megatron_bridge\nframework_version: 0.4").find("of Bridge itself") !=
         std::string::npos);
   CHECK(read("framework: megatron_bridge\nframework_version: 0.16") == "0.16 ");
+  CHECK(read("framework: pytorch\nframework_version: 2.6\ntorch_version: 2.6.1") == "2.6 ");
+  CHECK(read("framework: pytorch\nframework_version: 2.4\ntorch_version: 2.6")
+            .find("are both the release of PyTorch: 2.6 is used") != std::string::npos);
 }
 
 }  // namespace ws

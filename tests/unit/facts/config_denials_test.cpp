@@ -210,6 +210,30 @@ TEST_CASE("denials: the row has what ran, and the lever is not in use") {
   for (const Contradiction& c : m.contradictions) CHECK(c.told_by_rule);
 }
 
+TEST_CASE("denials: small modules in the file, and whole layers are computed again") {
+  ConfigShown shown;
+  shown.recompute_of_layers = true;
+  FactRowValues asked = {{"framework", std::string("megatron_lm")},
+                         {"recompute_granularity", std::string("selective")},
+                         {"recompute_modules", std::string(" moe_act layernorm ")}};
+  const auto told = [&] { return denials(asked, {}, shown); };
+  REQUIRE(told().size() == 1);
+  CHECK(told()[0].key == "recompute_modules");
+  CHECK(told()[0].configured == "moe_act layernorm");
+  CHECK(told()[0].drop == std::vector<std::string>{"recompute_granularity", "recompute_modules"});
+  asked["overlap_moe_expert_parallel_comm"] = int64_t{1};  // the passes lie beside each other
+  CHECK(told().empty());
+  asked.erase("overlap_moe_expert_parallel_comm");
+  asked["recompute_modules"] = std::string(" core_attn layernorm ");
+  CHECK(told().empty());
+  asked.erase("recompute_modules");
+  CHECK(told().empty());
+  asked["recompute_modules"] = std::string(" layernorm ");
+  CHECK(told().size() == 1);
+  shown.recompute_of_layers = false;
+  CHECK(told().empty());
+}
+
 TEST_CASE("denials: the file of a framework that did not run is another run's") {
   // One rank alone has the sign, both have the names.
   const auto told = [&](const std::string& framework, const char* names, const char* sign,
@@ -235,12 +259,13 @@ TEST_CASE("denials: the file of a framework that did not run is another run's") 
   CHECK(told("pytorch", "megatron_bridge", "") == "PyTorch against Megatron Bridge");
   CHECK(told("pytorch", "megatron_core", "", std::string(kTorchtitanFormat)) ==
         "torchtitan against Megatron Core");
+  CHECK(told("pytorch", "megatron_core", "") == "PyTorch against Megatron Core");
+  CHECK(told("megatron_lm", "megatron_bridge", "") == "Megatron-LM against Megatron Bridge");
+  CHECK(told("megatron_bridge", "megatron_lm", "") == "Megatron Bridge against Megatron-LM");
   // What goes together, and what is not sure.
   CHECK(told("megatron_lm", "pytorch", "").empty());
-  CHECK(told("megatron_lm", "megatron_bridge", "").empty());
   CHECK(told("megatron_bridge", "megatron_core", "").empty());
-  CHECK(told("megatron_bridge", "megatron_lm", "").empty());
-  CHECK(told("pytorch", "megatron_core", "").empty());
+  CHECK(told("megatron_lm", "megatron_core", "").empty());
   CHECK(told("pytorch", "pytorch", "DistributedDataParallel of PyTorch").empty());
   CHECK(told("pytorch", "pytorch", "torchtitan", std::string(kTorchtitanFormat)).empty());
   CHECK(told("", "pytorch", "embedding bags").empty());
