@@ -69,9 +69,11 @@ struct Finding {
   std::string why, safety, kind;
   std::vector<std::string> published, pitfalls, verify, conflicts, sources;
 
-  // Its conditions are met, whether it is offered or not.
+  // Its conditions are met, whether it is offered or not. Without any it was silenced: its file is
+  // another run's.
   bool applies() const {
-    return std::all_of(clauses.begin(), clauses.end(),
+    return !clauses.empty() &&
+           std::all_of(clauses.begin(), clauses.end(),
                        [](const ClauseValue& c) { return c.holds.value_or(false); });
   }
 };

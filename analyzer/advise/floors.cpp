@@ -22,12 +22,17 @@ bool speaks_of(const Action& a, const Floor& floor) {
   return own && has_words(a.set + " " + a.to + " " + (floor.in_note ? a.note : ""), floor);
 }
 
+// Bridge writes a text in quotes: "bf16_with_fp8_current_scaling_mixed".
+bool begins_with(const std::string& to, const std::string& word) {
+  return word_at(to, word) == static_cast<size_t>(!to.empty() && to[0] == '"');
+}
+
 // The setting itself, or the first of the values that it is set to.
 bool sets(const Action& a, const Floor& floor) {
   if (!floor.framework.empty() && floor.framework != a.framework) return false;
   return has_words(a.set + " " + a.to, floor) &&
          std::any_of(floor.words.begin(), floor.words.end(), [&](const auto& words) {
-           return word_at(a.set, words[0]) != std::string::npos || word_at(a.to, words[0]) == 0;
+           return word_at(a.set, words[0]) != std::string::npos || begins_with(a.to, words[0]);
          });
 }
 
@@ -87,6 +92,7 @@ std::vector<FloorText> floor_texts(const FactDb& facts, const FlagTable& table) 
 void drop_below_floors(std::vector<Finding>& findings, const FlagTable& table,
                        const std::vector<FloorText>& texts, const std::string& framework) {
   const auto lack_of = [&](Action& a) {
+    if (a.takes_away()) return Lack{};
     for (size_t i = 0; i < texts.size(); ++i) {
       if (texts[i].needs.empty() || !sets(a, table.floors[i])) continue;
       if (!rest_stands(a, table.floors[i])) return Lack{texts[i].needs, texts[i].text};

@@ -134,9 +134,10 @@ std::string spell_action(Action& a, const FlagTable& table, const std::string& v
                          const OwnKeys& keys) {
   Speller speller(a, version);
   for (const FlagSpelling& row : table.flags) {
+    // What the file says is said, but not what the stated release does not take.
     std::string own;
     for (const auto& [flag, key] : keys)
-      if (flag == row.flag) own = key;
+      if (flag == row.flag && !(key == row.key && is_older(version, row.since))) own = key;
     if (a.framework == "megatron_lm") {
       speller.take(row, own.empty() ? own : flag_of(own));
     } else if (a.framework == "megatron_bridge" && !row.key.empty()) {

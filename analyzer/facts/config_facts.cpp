@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "config/key_table.h"
 #include "config/releases.h"
 
@@ -188,18 +189,21 @@ std::string graph_key(const RunConfig& config) {
   return scope ? "cuda_graph_scope" : modules ? "cuda_graph_modules" : "";
 }
 
-// ' moe-enable-deepep seq-length ': flags and keys alike, without their sections.
+// ' moe-enable-deepep seq-length ': flags and keys alike, without their sections. What no key
+// stands for is there too: a release may not have it.
 std::string spelled(const RunConfig& config) {
   std::vector<std::string> names;
-  for (const ConfigEntry& e : config.entries) {
+  const auto add = [&](const std::string& shown) {
     std::string name;
-    for (const char c : e.shown + " ") {
+    for (const char c : shown + " ") {
       if (c == '.') name.clear();
       if (c == ' ' && !name.empty()) names.push_back(std::move(name)), name.clear();
       if (c == '_' || (c == '-' && !name.empty())) name += '-';
       if (c != '.' && c != ' ' && c != '_' && c != '-') name += c;
     }
-  }
+  };
+  for (const ConfigEntry& e : config.entries) add(e.shown);
+  for (const UnknownSetting& u : config.unknown) add(one_line(to_utf8(u.name)));
   return padded(names);
 }
 

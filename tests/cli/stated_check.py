@@ -116,6 +116,20 @@ class Stated(unittest.TestCase):
                 done = run("analyze", os.path.join(TRACES, "launch_bound"), "--config", path, "--no-what-if", "--report", form, "--framework-version", "0.15")
                 self.assertIn("take Megatron Core 0.16 or newer", " ".join(done.stdout.split()))
 
+    def test_a_setting_that_no_key_stands_for_is_judged_by_its_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.sh")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("python pretrain_gpt.py --num-layers 8 --num-experts 8 --moe-permute-fusion-into-hybridep\n")
+            old, new = (" ".join(run("plan", path, "--framework-version", release).stdout.split()) for release in ("0.16", "0.17"))
+            self.assertIn("--moe-permute-fusion-into-hybridep (in Bridge moe_permute_fusion_into_hybridep) leave it out", old)
+            self.assertNotIn("(in Bridge moe_permute_fusion_into_hybridep)", new)
+
+    def test_a_framework_that_did_not_run(self):
+        for form in ("text", "md"):
+            done = run("analyze", os.path.join(TRACES, "exposed_all_to_all"), "--no-what-if", "--report", form, "--framework", "pytorch")
+            self.assertIn("the command line says PyTorch, the recording shows Megatron Core", " ".join(done.stdout.replace("\\", "").split()))
+
     def test_a_model_is_no_configuration_of_a_run(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "config.json")

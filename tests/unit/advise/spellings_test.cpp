@@ -194,6 +194,7 @@ TEST_CASE("spellings: the key that the configuration uses itself is the one that
   CHECK(said(key, scope, "0.18").set == "cfg.model.cuda_graph_scope");
   CHECK(said(flag, modules).set == "--cuda-graph-modules");
   CHECK(said(key, modules).note.empty());
+  CHECK(said(flag, modules, "0.14").set == "--cuda-graph-scope");  // which 0.14 takes
   // Not set: the release decides, and without one both are told.
   CHECK(said(key, "{}", "0.17").set == "cfg.model.cuda_graph_scope");
   CHECK(said(key, "{}", "0.18").set == "cfg.model.cuda_graph_modules");
@@ -236,6 +237,15 @@ TEST_CASE("floors: what the stated release lacks is not offered and says what it
   const Action overlap = {"megatron_lm", "--overlap-moe-expert-parallel-comm", "", ""};
   CHECK(beside({overlap}, R"({"torch_version": "2.5"})").later_release ==
         "the expert overlap needs PyTorch 2.6");
+  // Bridge writes a text in quotes; and to leave a setting out needs nothing.
+  const Action quoted = {"megatron_bridge", "cfg.mixed_precision",
+                         "\"bf16_with_fp8_current_scaling_mixed\"", ""};
+  CHECK(beside({quoted}, R"({"te_version": "1.13"})", "megatron_bridge").later_release ==
+        "current scaling needs Transformer Engine 2.2");
+  const Action away = {"any", "--overlap-moe-expert-parallel-comm", "leave it out", ""};
+  const Finding left = beside({away}, R"({"torch_version": "2.5"})");
+  CHECK(left.actions.size() == 1);
+  CHECK(left.later_release.empty());
   // Of several actions the others stand, and what a note names decides nothing.
   const Finding two = beside({{"megatron_lm", "--a", "", "then --fp8-recipe blockwise"}, fp8},
                              R"({"te_version": "1.9"})");
