@@ -22,6 +22,7 @@ int run_explain(int argc, char** argv) {
   bool all = false;
   app.add_flag("--all", all, "clauses, values and evidence of every rule");
   app.add_option("--rules", folders, "folder with further rules, repeatable")
+      ->check(not_empty())
       ->type_name("DIR")
       ->allow_extra_args(false);
   if (const auto code = parse_or_exit(app, argc, argv)) return *code;

@@ -50,6 +50,7 @@ void add_options(CLI::App& app, PlanOptions& o) {
       ->check(not_empty())
       ->type_name("SPEC");
   app.add_option("--rules", o.rule_folders, "folder with further rules, repeatable")
+      ->check(not_empty())
       ->type_name("DIR")
       ->allow_extra_args(false);
 }

@@ -133,6 +133,7 @@ int run_rules(int argc, char** argv) {
   app.require_subcommand(1);
   const auto with_folders = [&](CLI::App* verb) {
     verb->add_option("--rules", folders, "folder with further rules, repeatable")
+        ->check(not_empty())
         ->type_name("DIR")
         ->allow_extra_args(false);
     return verb;

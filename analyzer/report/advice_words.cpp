@@ -63,9 +63,10 @@ std::string settings_caption(const Report& report) {
       std::any_of(report.findings.begin(), report.findings.end(),
                   [](const ReportFinding& f) { return f.finding.status == FindingStatus::fires; });
   if (!any) return "";
-  const std::string yours = report.run.config_given
-                                ? "`framework` in the file of --config leaves yours"
-                                : "--config FILE leaves yours";
+  const std::string yours =
+      report.run.config_given
+          ? "--framework NAME or `framework` in the file of --config leaves yours"
+          : "--framework NAME or --config FILE leaves yours";
   switch (report.run.frameworks.by) {
     case By::configuration:
     case By::names:

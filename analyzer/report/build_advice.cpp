@@ -122,17 +122,26 @@ std::string setting_words(const Action& a) {
   return a.set + ": " + a.to;
 }
 
+// Flags stand one behind the other as on a command line, but not behind a sentence.
+std::string_view between(const Action& a, bool behind_a_flag) {
+  const bool flag = a.set.rfind("--", 0) == 0 && !a.takes_away();
+  return flag && behind_a_flag ? " " : "; ";
+}
+
 std::vector<ReportFinding::Line> action_lines(const std::vector<Action>& actions) {
   std::vector<ReportFinding::Line> out;
+  bool behind_a_flag = false;
   for (const Action& a : actions) {
     const std::string name(phrase_of_framework(a.framework));
     const std::string text = setting_words(a);
     if (!out.empty() && out.back().framework == name && out.back().note.empty()) {
-      out.back().text += (a.set.rfind("--", 0) == 0 ? " " : "; ") + text;
+      out.back().text += between(a, behind_a_flag);
+      out.back().text += text;
       out.back().note = a.note;
     } else {
       out.push_back({name, text, a.note});
     }
+    behind_a_flag = a.set.rfind("--", 0) == 0 && text.find(": ") == std::string::npos;
   }
   return out;
 }

@@ -20,7 +20,7 @@ Result<ReportFormat> find_format(std::string_view name) {
   if (name == "html")
     return Error{"--report html: this version writes no HTML yet; use text, md or json"};
   return Error{
-      fmt::format("--report {}: expected text, md or json; see `wallsight analyze --help`", name)};
+      fmt::format("--report {}: expected text, md or json; `--help` lists the options", name)};
 }
 
 }  // namespace ws
