@@ -325,7 +325,7 @@ class AnalyzeWithConfig(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as f:
                 json.dump({"gpus": 1, "micro_batch": 1}, f)
             story = os.path.join(TRACES, "exposed_all_to_all")
-            for more, told, not_told in (([], "--config FILE leaves yours", "`framework`"), (["--config", path], "`framework` in the file of --config leaves yours", "FILE")):
+            for more, told, not_told in (([], "--framework NAME or --config FILE leaves yours", "`framework`"), (["--config", path], "--framework NAME or `framework` in the file of --config leaves yours", "FILE")):
                 out = " ".join(run("analyze", story, *more, "--no-what-if").stdout.split())
                 self.assertIn("settings of each; " + told, out)
                 self.assertNotIn(not_told, out.split("DO NEXT")[1].split(" 1 ")[0])
