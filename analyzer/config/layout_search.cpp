@@ -142,13 +142,17 @@ class LayoutSearch {
   }
   void put_experts(const Candidate& c, int64_t left, const std::vector<int64_t>& sizes) {
     if (!l_.experts) return offer(c);
-    for (const int64_t etp : etp_follows_ ? std::vector<int64_t>{c.tp} : sizes) {
+    // ETP that is not given is TP, or 1 as it is advised then.
+    std::vector<int64_t> whole_or_split = {c.tp};
+    if (c.tp != 1) whole_or_split.push_back(1);
+    for (const int64_t etp : etp_follows_ ? whole_or_split : sizes) {
       if (left % etp != 0 || (!etp_follows_ && !limits_.etp(etp))) continue;
       for (const int64_t ep : sizes) {
         if (left / etp % ep != 0 || !limits_.ep(ep)) continue;
         Candidate whole = c;
         whole.etp = etp, whole.ep = ep;
         if (!etp_follows_) change(whole, l_.etp, etp);
+        if (etp_follows_ && etp != c.tp) ++whole.changed;
         change(whole, l_.ep, ep);
         offer(whole);
       }
