@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random launch scripts with several faults at once: plan_faults.py WALLSIGHT [COUNT [SEED]]
 
-`plan` must give no setting of Megatron-LM twice, in one value or in two; no value that is not known; and every item that
+`plan` must give no setting of Megatron-LM twice, in one value or in two; no method for recompute beside
+selective recompute; no value that is not known; and every item that
 stops the job a fix, or the item that has it.
 """
 import json
@@ -26,13 +27,13 @@ VALUES = {
     "fp8-format": ["hybrid", "e4m3"], "fp8-recipe": ["delayed", "tensorwise", "mxfp8", "blockwise"],
     "cuda-graph-impl": ["local", "transformer_engine", "full_iteration"],
     "cuda-graph-scope": ["attn", "moe moe_router", "mlp", "moe_preprocess", "attn moe_router moe_preprocess", "full"],
-    "seq-length": [4096, 32768, 131072], "moe-expert-capacity-factor": [1.0], "offload-modules": ["moe_act", "core_attn"],
+    "seq-length": [4096, 32768, 131072], "moe-expert-capacity-factor": [1.0], "offload-modules": ["moe_act", "core_attn", "attn_proj expert_fc1"],
     "cpu-offloading-num-layers": [2], "moe-router-dtype": ["fp32"],
 }
 SWITCHES = """sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather tp-comm-overlap
     overlap-moe-expert-parallel-comm delay-wgrad-compute moe-enable-deepep moe-grouped-gemm moe-permute-fusion moe-router-fusion
     optimizer-cpu-offload use-megatron-fsdp use-torch-fsdp2 enable-cuda-graph external-cuda-graph fine-grained-activation-offloading
-    moe-pad-expert-input-to-capacity fp8-param-gather moe-shared-expert-overlap multi-latent-attention mtp-num-layers=1""".split()
+    moe-pad-expert-input-to-capacity fp8-param-gather moe-shared-expert-overlap multi-latent-attention mtp-num-layers=1 moe-paged-stash""".split()
 
 
 def script(draw):
@@ -51,7 +52,7 @@ def settings(action):
 
 
 def faults_of(plan):
-    out, told = [], {}
+    out, told, method, selective = [], {}, False, False
     for item, finding in enumerate(plan["findings"]):
         for action in finding["actions"]:
             if re.search(r"\bunknown\b", action["set"] + " " + action["to"]):
@@ -62,8 +63,13 @@ def faults_of(plan):
                 before = told.setdefault(name, (item, value, finding["rule"]))
                 if before[0] != item:
                     out.append(f"{name}: {before[1]} by {before[2]}, {value} by {finding['rule']}")
+        offered = {name for action in finding["actions"] for name, _ in settings(action)}
+        method |= "--recompute-method" in offered
+        selective |= any("--recompute-granularity selective" in action["set"] for action in finding["actions"])
         if finding["kind"] == "error" and not finding["actions"] and not finding["with"]:
             out.append(f"{finding['rule']}: no fix")
+    if method and selective:
+        out.append("--recompute-method by one item, and selective recompute, which forbids it, by another")
     return out
 
 

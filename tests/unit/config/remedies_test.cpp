@@ -37,10 +37,10 @@ TEST_CASE("remedies: both grids stand on the same GPUs") {
   CHECK(r.expert.arithmetic == "64 GPUs / (ETP 1 x EP 32 x PP 8 = 256) = 0.25");
   CHECK(r.expert.nearest == "256 GPUs");
   CHECK(r.layout_nearest == "PP 2 (DP 32, EDP 1) or EP 8 (DP 8, EDP 1)");
-  // Where the experts' TP is not given it moves with TP.
+  // Where the experts' TP is not given it moves with TP, or 1 is the nearest.
   const Remedies follows = remedies("gpus: 8\ntp: 4\nep: 4\nnum_experts: 8\n");
   CHECK(follows.expert.arithmetic == "8 GPUs / (ETP 4 x EP 4 x PP 1 = 16) = 0.5");
-  CHECK(follows.layout_nearest == "TP 2 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1)");
+  CHECK(follows.layout_nearest == "ETP 1 (DP 2, EDP 2) or TP 2 (DP 4, EDP 1)");
   // Both at once, and a batch that the new DP has to divide where that goes.
   const Remedies both =
       remedies("gpus: 24\ntp: 4\npp: 4\nep: 8\netp: 4\nmicro_batch: 1\nglobal_batch: 6\n");

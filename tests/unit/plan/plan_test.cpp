@@ -100,7 +100,9 @@ TEST_CASE("plan: lowest releases and the key in use are told by the configuratio
     REQUIRE(f != nullptr);
     return f->actions[0].note.find("needs Transformer Engine 2.6") != std::string::npos;
   };
-  const std::string full = "framework: megatron_lm\nnum_experts: 8\nrecompute_granularity: full\n";
+  const std::string full =
+      "framework: megatron_lm\nnum_experts: 8\nrecompute_granularity: full\n"
+      "recompute_method: uniform\nrecompute_num_layers: 1\n";
   CHECK(note(full + "fp8_format: e4m3\nfp8_recipe: mxfp8\n"));
   CHECK_FALSE(note(full + "fp8_format: e4m3\nfp8_recipe: mxfp8\nte_version: \"2.8\"\n"));
   CHECK_FALSE(note(full + "bf16: true\n"));
