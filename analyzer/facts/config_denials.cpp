@@ -1,41 +1,15 @@
-// Tested by: config_denials_test.cpp, denied_off_test.cpp
+// Tested by: config_denials_test.cpp
 #include "facts/config_denials.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
+
+#include "facts/denial_sides.h"
 
 namespace ws {
 namespace {
-
-struct Sides {
-  const FactRowValues &asked, &seen;
-  const ConfigShown& shown;
-
-  std::string text(const char* key) const { return word(asked, key); }
-  int64_t number(const char* key) const {
-    const auto it = asked.find(key);
-    const auto* i = it == asked.end() ? nullptr : std::get_if<int64_t>(&it->second);
-    return i == nullptr ? 0 : *i;
-  }
-  bool on(const char* key) const { return word(asked, key) == "1"; }
-  bool off(const char* key) const { return word(asked, key) == "0"; }
-  bool has_experts() const {
-    const std::string experts = text("num_experts");
-    return shown.experts || (!experts.empty() && experts != "0" && experts != "1");
-  }
-  bool megatron() const { return word(asked, "framework").rfind("megatron", 0) == 0; }
-  static std::string word(const FactRowValues& row, const char* key) {
-    const auto it = row.find(key);
-    if (it == row.end()) return "";
-    if (const auto* i = std::get_if<int64_t>(&it->second)) return fmt::format("{}", *i);
-    const auto* s = std::get_if<std::string>(&it->second);
-    return s == nullptr ? "" : *s;
-  }
-};
-using Found = std::optional<Denial>;
 
 // Reductions of whole tensors and nothing that sharding needs: neither gathers nor scatters.
 bool only_all_reduces(const KindTraffic& t, double least) {
@@ -49,12 +23,6 @@ bool never_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, dou
   constexpr double kMatters = 0.02, kNothing = 0.005;
   return shown.whole && t.records >= 2 && ns > kMatters * shown.step_ns &&
          hidden_ns < kNothing * ns;
-}
-
-// Most of it under compute, and enough of it to matter: what runs alone is not hidden by chance.
-bool well_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, double hidden_ns) {
-  constexpr double kMatters = 0.02, kMost = 0.5;
-  return !t.unclear && ns > kMatters * shown.step_ns && hidden_ns > kMost * ns;
 }
 
 constexpr const char* kLone = "one GPU that never communicates";
@@ -103,8 +71,6 @@ Found recomputed_layers(const Sides& s) {
                 {"recompute_granularity", "recompute_modules"}};
 }
 
-// One layer alone reduces four times, twice in each pass.
-constexpr double kReductionsOfOneLayer = 4;
 bool no_sequence_parallelism(const Sides& s) {
   return s.shown.whole && only_all_reduces(s.shown.tp, kReductionsOfOneLayer);
 }
@@ -292,89 +258,6 @@ Found gemm_types(const Sides& s) {
   return out;
 }
 
-// From here on: off in the file, and on.
-
-// Gathers alone are those that stages make of split tensors, and both are made of experts that TP
-// cuts. User buffers need it.
-Found runs_sequence_parallel(const Sides& s) {
-  const KindTraffic& tp = s.shown.tp;
-  const bool scatters = !tp.unclear && !s.has_experts() &&
-                        tp.reduce_scatters >= kReductionsOfOneLayer &&
-                        tp.gathers >= kReductionsOfOneLayer;
-  if (!s.off("sequence_parallel") || !(scatters || s.shown.user_buffers)) return std::nullopt;
-  return Denial{"sequence_parallel",
-                "no",
-                s.shown.user_buffers ? "user buffers of TP" : "reduce-scatters and gathers of TP",
-                {{"sequence_parallel", int64_t{1}}},
-                {},
-                true};
-}
-
-Found runs_tp_overlap(const Sides& s) {
-  if (!s.off("tp_comm_overlap") || !s.shown.user_buffers) return std::nullopt;
-  return Denial{
-      "tp_comm_overlap", "no", "user buffers of TP", {{"tp_comm_overlap", int64_t{1}}}, {}, true};
-}
-
-Found runs_distributed_optimizer(const Sides& s) {
-  const KindTraffic& dp = s.shown.dp;
-  const bool shards =
-      !dp.unclear && dp.reduce_scatters >= 1 && dp.gathers >= 1 && dp.all_reduces == 0;
-  if (!s.off("use_distributed_optimizer") || !shards || s.on("megatron_fsdp")) return std::nullopt;
-  return Denial{"use_distributed_optimizer",
-                "no",
-                "reduce-scatters and gathers of DP",
-                {{"use_distributed_optimizer", int64_t{1}}},
-                {},
-                true};
-}
-
-Found runs_grad_reduce(const Sides& s) {
-  const KindTraffic& dp = s.shown.dp;
-  if (!s.off("overlap_grad_reduce") || dp.all_reduces + dp.reduce_scatters < 2 ||
-      s.on("megatron_fsdp") || !well_hidden(s.shown, dp, dp.reduce_ns, dp.reduce_hidden_ns))
-    return std::nullopt;
-  return Denial{"overlap_grad_reduce",
-                "no",
-                "reductions under compute",
-                {{"overlap_grad_reduce", int64_t{1}}},
-                {},
-                true};
-}
-
-Found runs_param_gather(const Sides& s) {
-  const KindTraffic& dp = s.shown.dp;
-  if (!s.off("overlap_param_gather") || dp.gathers < 2 || s.on("megatron_fsdp") ||
-      !well_hidden(s.shown, dp, dp.gather_ns, dp.gather_hidden_ns))
-    return std::nullopt;
-  return Denial{"overlap_param_gather",
-                "no",
-                "gathers of DP under compute",
-                {{"overlap_param_gather", int64_t{1}}},
-                {},
-                true};
-}
-
-// The forward pass of one micro-batch beside the backward of another is no recompute.
-Found runs_recompute(const Sides& s) {
-  if (s.text("recompute_granularity") != "none" || !s.shown.recompute ||
-      s.on("overlap_moe_expert_parallel_comm"))
-    return std::nullopt;
-  return Denial{"recompute_granularity",   "none", "forward kernels in the backward pass", {},
-                {"recompute_granularity"}, true};
-}
-
-Found runs_graphs(const Sides& s) {
-  if (s.text("cuda_graph_impl") != "none" || Sides::word(s.seen, "cuda_graphs") != "1")
-    return std::nullopt;
-  return Denial{"cuda_graph_impl",
-                "none",
-                "graph launches",
-                {},
-                {"cuda_graph_impl", "cuda_graph_modules"},
-                true};
-}
-
 // Each of these sizes makes every rank communicate in every step; of data parallelism only where
 // the step ends with an update, which adds up gradients. A dry run with fake ranks does not.
 Found lone_gpu(const Sides& s) {
@@ -404,22 +287,17 @@ constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
                                              loader_workers,
                                              fully_sharded,
                                              replicated,
-                                             context_exchange,
-                                             runs_recompute,
-                                             runs_sequence_parallel,
-                                             runs_tp_overlap,
-                                             runs_distributed_optimizer,
-                                             runs_grad_reduce,
-                                             runs_param_gather,
-                                             runs_graphs};
+                                             context_exchange};
 
 }  // namespace
 
 std::vector<Denial> denials(const FactRowValues& asked, const FactRowValues& seen,
                             const ConfigShown& shown) {
+  const Sides sides{asked, seen, shown};
   std::vector<Denial> out;
   for (const auto row : kTable)
-    if (Found found = row({asked, seen, shown})) out.push_back(std::move(*found));
+    if (Found found = row(sides)) out.push_back(std::move(*found));
+  for (Denial& d : denied_off(sides)) out.push_back(std::move(d));
   return out;
 }
 
