@@ -180,7 +180,7 @@ class AnalyzeWithConfig(unittest.TestCase):
         fired = [f for f in report["findings"] if f["status"] == "fires"]
         self.assertEqual(fired[0]["title"], "this is not the configuration of the recorded run")
         self.assertIn("no multiple of ETP x EP x PP (4 GPUs / (ETP 2 x EP 4 x PP 1 = 8) = 0.5)", fired[0]["why"])
-        self.assertIn("The nearest that add up: 8 GPUs; TP 1 (DP 4, EDP 1) or EP 2 (DP 2, EDP 1).", fired[0]["why"])
+        self.assertIn("The nearest that add up: 8 GPUs; ETP 1 (DP 2, EDP 1) or TP 1 (DP 4, EDP 1).", fired[0]["why"])
         # Where the ranks are is told by the recording alone; nothing else of the layout is said.
         self.assertEqual([f["rule"] for f in fired if "multiple" in f["title"] or f["phase"] == "scale"], ["communication/ep_placement"])
         # Settings that stop the job were not those of the run, and neither need the others of the file be.
