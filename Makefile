@@ -19,7 +19,7 @@ build:
 demo: build
 	build/release/bin/wallsight analyze samples/kineto/dataloader/trace.json.gz
 
-## make test       plain (warnings are errors) and ASan+UBSan build, all tests on both
+## make test       plain (warnings are errors) and ASan+UBSan build, all tests on both (slow checks: a share of inputs on the second)
 test:
 	@scripts/install_deps.sh build
 	cmake --preset ci

@@ -131,6 +131,7 @@ void tell_two_of_pytorch(RunConfig& config) {
       fmt::format("framework_version {} ({}) and torch_version {} ({}) are both the release of "
                   "PyTorch: {} is used",
                   a, own->place, b, torch->place, b));
+  set_value(config, "framework_version", b, torch->place);
 }
 
 }  // namespace

@@ -84,8 +84,9 @@ bool no_recompute(const RunAnalysis& run, std::string_view where_it_would_show) 
   return would_show;
 }
 
-// A whole forward pass again is a fourth of a step; half of one is no small part of its layers.
-constexpr double kRecomputeMatters = 0.05, kRecomputeOfLayers = 0.15;
+// A whole forward pass again is a fourth of a step and more; what takes four fifths of that is no
+// small part of its layers.
+constexpr double kRecomputeMatters = 0.05, kRecomputeOfLayers = 0.2;
 
 // Bounds by counting are not asked: recompute_ns has flags alone.
 bool recompute_everywhere(const RunAnalysis& run, double step_ns, double least) {

@@ -10,6 +10,10 @@ bool well_hidden(const ConfigShown& shown, const KindTraffic& t, double ns, doub
   return !t.unclear && ns > kMatters * shown.step_ns && hidden_ns > kMost * ns;
 }
 
+Denial runs(const char* key, const char* recorded) {
+  return {key, "no", recorded, {{key, int64_t{1}}}, {}, true};
+}
+
 // Gathers alone are those that stages make of split tensors, and both are made of experts that TP
 // cuts. User buffers need it.
 Found runs_sequence_parallel(const Sides& s) {
@@ -18,18 +22,13 @@ Found runs_sequence_parallel(const Sides& s) {
                         tp.reduce_scatters >= kReductionsOfOneLayer &&
                         tp.gathers >= kReductionsOfOneLayer;
   if (!s.off("sequence_parallel") || !(scatters || s.shown.user_buffers)) return std::nullopt;
-  return Denial{"sequence_parallel",
-                "no",
-                s.shown.user_buffers ? "user buffers of TP" : "reduce-scatters and gathers of TP",
-                {{"sequence_parallel", int64_t{1}}},
-                {},
-                true};
+  return runs("sequence_parallel",
+              s.shown.user_buffers ? "user buffers of TP" : "reduce-scatters and gathers of TP");
 }
 
 Found runs_tp_overlap(const Sides& s) {
   if (!s.off("tp_comm_overlap") || !s.shown.user_buffers) return std::nullopt;
-  return Denial{
-      "tp_comm_overlap", "no", "user buffers of TP", {{"tp_comm_overlap", int64_t{1}}}, {}, true};
+  return runs("tp_comm_overlap", "user buffers of TP");
 }
 
 Found runs_distributed_optimizer(const Sides& s) {
@@ -37,12 +36,7 @@ Found runs_distributed_optimizer(const Sides& s) {
   const bool shards =
       !dp.unclear && dp.reduce_scatters >= 1 && dp.gathers >= 1 && dp.all_reduces == 0;
   if (!s.off("use_distributed_optimizer") || !shards || s.on("megatron_fsdp")) return std::nullopt;
-  return Denial{"use_distributed_optimizer",
-                "no",
-                "reduce-scatters and gathers of DP",
-                {{"use_distributed_optimizer", int64_t{1}}},
-                {},
-                true};
+  return runs("use_distributed_optimizer", "reduce-scatters and gathers of DP");
 }
 
 Found runs_grad_reduce(const Sides& s) {
@@ -50,12 +44,7 @@ Found runs_grad_reduce(const Sides& s) {
   if (!s.off("overlap_grad_reduce") || dp.all_reduces + dp.reduce_scatters < 2 ||
       s.on("megatron_fsdp") || !well_hidden(s.shown, dp, dp.reduce_ns, dp.reduce_hidden_ns))
     return std::nullopt;
-  return Denial{"overlap_grad_reduce",
-                "no",
-                "reductions under compute",
-                {{"overlap_grad_reduce", int64_t{1}}},
-                {},
-                true};
+  return runs("overlap_grad_reduce", "reductions under compute");
 }
 
 Found runs_param_gather(const Sides& s) {
@@ -63,12 +52,7 @@ Found runs_param_gather(const Sides& s) {
   if (!s.off("overlap_param_gather") || dp.gathers < 2 || s.on("megatron_fsdp") ||
       !well_hidden(s.shown, dp, dp.gather_ns, dp.gather_hidden_ns))
     return std::nullopt;
-  return Denial{"overlap_param_gather",
-                "no",
-                "gathers of DP under compute",
-                {{"overlap_param_gather", int64_t{1}}},
-                {},
-                true};
+  return runs("overlap_param_gather", "gathers of DP under compute");
 }
 
 // The forward pass of one micro-batch beside the backward of another is no recompute.

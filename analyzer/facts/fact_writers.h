@@ -45,6 +45,7 @@ struct FactInput {
   const FactOptions& options;
   RunEvidence evidence;
   RecordedGpu gpu;
+  ConfigShown shown = {};                 // what the recording says of the configuration
   std::optional<ConfigMerge> merge = {};  // there where options.config is
   std::optional<WorkShare> work = {};     // where it and the recording say enough
   // The framework of the file or the command line is not the one that ran.

@@ -41,9 +41,9 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
   if (auto ok = db.exec("BEGIN"); !ok) return ok.error();
   FactInput in{run, platforms, options, evidence_of(run.ranks, run.means),
                recorded_gpu(run, platforms)};
-  const ConfigShown shown = config_shown(run, in.evidence);
+  in.shown = config_shown(run, in.evidence);
   if (const RunConfig* said = options.config != nullptr ? options.config : options.stated)
-    in.other_framework = framework_against_names(*said, shown);
+    in.other_framework = framework_against_names(*said, in.shown);
   if (options.config != nullptr) {
     const FactRowValues asked = config_row(*options.config);
     FactRowValues recorded = recorded_config(run);
@@ -55,16 +55,16 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     for (const RankAnalysis& rank : run.ranks) world = std::max<int64_t>(world, rank.world_size);
     const ConfigStudy study =
         study_config(*options.config, platforms, in.gpu.platform, in.gpu.smallest_bytes);
-    in.work = work_share(in, study, shown);
+    in.work = work_share(in, study, in.shown);
     std::vector<Contradiction> of_other_run;
     // A program of somebody's own may run on Megatron Core: its file stays, and that is said.
     const bool own_program = in.other_framework &&
-                             shown.program == ConfigShown::Program::megatron_core &&
+                             in.shown.program == ConfigShown::Program::megatron_core &&
                              options.config->format != kTorchtitanFormat;
     if (in.other_framework && !own_program) of_other_run.push_back(*in.other_framework);
     if (auto c = work_against_time(in.work)) of_other_run.push_back(*c);
     in.merge = merge_config(asked, recorded, defaults, layout_against_gpus(study.layout, world),
-                            shown, of_other_run);
+                            in.shown, of_other_run);
     if (own_program) in.merge->contradictions.push_back(*in.other_framework);
     if (const auto other = other_platform(*options.config, in))
       in.merge->contradictions.push_back(*other);

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "facts/config_facts.h"
-#include "facts/config_shown.h"
 #include "facts/fact_writers.h"
 
 namespace ws {
@@ -104,8 +103,8 @@ FactRowValues throughput_row(const FactInput& in, const ConfigStudy& study, cons
 // What is known without a configuration of this run: the platform, and what every rank shows.
 FactRowValues without_file(const FactInput& in, const Platform* platform) {
   FactRowValues out = platform_row(platform);
-  const ConfigShown shown = config_shown(in.run, in.evidence);
-  if (shown.experts || shown.no_experts) out["experts"] = static_cast<int64_t>(shown.experts);
+  if (in.shown.experts || in.shown.no_experts)
+    out["experts"] = static_cast<int64_t>(in.shown.experts);
   return out;
 }
 

@@ -131,6 +131,13 @@ class AnalyzeWithConfig(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return json.loads(done.stdout)
 
+    def test_whole_layers_deny_a_list_of_small_modules(self):
+        """The sample computes every layer again, 24 % of its step."""
+        for modules, denied in ((["layernorm"], True), (["layernorm", "mlp"], False)):
+            report = self.analyze("recompute", {"framework": "megatron_lm", "num_layers": 8, "recompute_granularity": "selective", "recompute_modules": modules})
+            told = [a["set"] for f in report["findings"] if f["rule"] == "configuration/not_in_effect" for a in f["actions"]]
+            self.assertEqual("recompute_modules" in told, denied, told)
+
     def test_throughput(self):
         shape = {"num_layers": 4, "hidden_size": 1024, "ffn_hidden_size": 4096, "attention_heads": 16, "vocab_size": 1000, "gated_mlp": False,
                  "seq_len": 2048, "micro_batch": 1, "global_batch": 8, "gpus": 1, "bf16": True, "framework": "pytorch"}

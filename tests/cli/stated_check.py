@@ -26,6 +26,13 @@ def settings(report):
     return " ".join(a["set"] + " " + a["note"] for f in report["findings"] if f["status"] == "fires" for a in f["actions"] if a["framework"] == "megatron_lm")
 
 
+def script(folder, words):
+    path = os.path.join(folder, "run.sh")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(words)
+    return path
+
+
 class Stated(unittest.TestCase):
     def test_only_the_spelling_of_the_release_is_shown(self):
         graphs = {release: settings(analyze("launch_bound", "--framework", "megatron-lm", "--framework-version", release)) for release in ("0.12", "core_r0.15.0", "v0.18", "main")}
@@ -92,9 +99,7 @@ class Stated(unittest.TestCase):
 
     def test_settings_of_a_script_that_the_release_lacks_are_told(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "run.sh")
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep\n")
+            path = script(folder, "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep\n")
             def rules(*args):
                 return [f["rule"] for f in json.loads(run("plan", path, "--report", "json", *args).stdout)["findings"]]
             self.assertNotIn("configuration/setting_not_in_release", rules())
@@ -103,9 +108,7 @@ class Stated(unittest.TestCase):
 
     def test_analyze_lists_them_as_well(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "run.sh")
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("python pretrain_gpt.py --num-layers 8 --fine-grained-activation-offloading --offload-modules core_attn\n")
+            path = script(folder, "python pretrain_gpt.py --num-layers 8 --fine-grained-activation-offloading --offload-modules core_attn\n")
             def told(*args):
                 return [f["actions"] for f in analyze("launch_bound", "--config", path, *args)["findings"] if f["rule"] == "configuration/setting_not_in_release"]
             self.assertEqual(told("--framework-version", "0.16"), [])

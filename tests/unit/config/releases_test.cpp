@@ -76,6 +76,7 @@ TEST_CASE("releases: a file's are normal or refused, with its line") {
   CHECK(read("framework: pytorch\nframework_version: 2.6\ntorch_version: 2.6.1") == "2.6 ");
   CHECK(read("framework: pytorch\nframework_version: 2.4\ntorch_version: 2.6")
             .find("are both the release of PyTorch: 2.6 is used") != std::string::npos);
+  CHECK(read("framework: pytorch\nframework_version: 2.4\ntorch_version: 2.6").find("2.6 ") == 0);
 }
 
 }  // namespace ws
