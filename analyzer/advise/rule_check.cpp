@@ -11,20 +11,30 @@
 namespace ws {
 namespace {
 
+using Sound = std::map<std::pair<std::string, std::string>, std::vector<TableColumn>>;
+
 class ExpressionCheck {
  public:
-  ExpressionCheck(const RuleSandbox& sandbox, const std::vector<TableRef>& from,
-                  const std::vector<FactColumn>& columns, std::vector<Error>& problems)
-      : sandbox_(sandbox), from_(from), columns_(columns), problems_(problems) {}
+  ExpressionCheck(const RuleSandbox& sandbox, const Rule& rule, const std::string& from,
+                  const std::vector<FactColumn>& columns, Sound& sound,
+                  std::vector<Error>& problems)
+      : sandbox_(sandbox),
+        tables_(rule.from),
+        from_(from),
+        columns_(columns),
+        sound_(sound),
+        problems_(problems) {}
 
   std::vector<TableColumn> run(const std::string& sql, const std::string& place) {
+    if (const auto known = sound_.find({from_, sql}); known != sound_.end()) return known->second;
     std::vector<SqlToken> tokens;
     auto found = scan_expression(sql, tokens);
     if (found.empty()) {
-      auto query = sandbox_.prepare(select_sql({sql}, from_));
+      auto query = sandbox_.prepare(select_sql({sql}, tables_));
       if (query) {
-        found = check_literals(tokens, from_, columns_);
+        found = check_literals(tokens, tables_, columns_);
         report(found, sql, place);
+        if (found.empty()) sound_[{from_, sql}] = query->reads;
         return query->reads;
       }
       problems_.push_back({fmt::format("{}: {}; see schemas/facts.sql", place,
@@ -53,8 +63,10 @@ class ExpressionCheck {
   }
 
   const RuleSandbox& sandbox_;
-  const std::vector<TableRef>& from_;
+  const std::vector<TableRef>& tables_;
+  const std::string& from_;
   const std::vector<FactColumn>& columns_;
+  Sound& sound_;
   std::vector<Error>& problems_;
 };
 
@@ -103,7 +115,7 @@ void RuleChecker::check(Rule& rule, const std::string& from, const std::string& 
   }
   rule.from = *tables;
   const RuleSandbox sandbox(facts_);
-  ExpressionCheck expression(sandbox, rule.from, columns_, problems);
+  ExpressionCheck expression(sandbox, rule, from, columns_, sound_, problems);
   for (size_t i = 0; i < rule.when.size(); ++i) {
     rule.when[i].reads = expression.run(rule.when[i].sql, fmt::format("{}: /when/{}", place, i));
   }

@@ -175,7 +175,13 @@ class LiteralCheck {
  public:
   LiteralCheck(const std::vector<SqlToken>& tokens, const std::vector<TableRef>& from,
                const std::vector<FactColumn>& columns)
-      : tokens_(tokens), from_(from), columns_(columns) {}
+      : tokens_(tokens), from_(from), columns_(columns), of_table_(from.size()) {
+    for (size_t t = 0; t < from.size(); ++t) {
+      const auto of_it = [&](const FactColumn& c) { return c.table == from[t].table; };
+      const auto begin = std::find_if(columns.begin(), columns.end(), of_it);
+      of_table_[t] = {begin, std::find_if_not(begin, columns.end(), of_it)};
+    }
+  }
 
   std::vector<SqlProblem> run() const {
     std::vector<SqlProblem> out;
@@ -195,11 +201,10 @@ class LiteralCheck {
   }
 
   const FactColumn* column(std::string_view alias, std::string_view name) const {
-    for (const TableRef& t : from_) {
-      if (!alias.empty() && !same_ignoring_case(alias, t.alias)) continue;
-      for (const FactColumn& c : columns_) {
-        if (c.table == t.table && same_ignoring_case(c.column, name)) return &c;
-      }
+    for (size_t t = 0; t < from_.size(); ++t) {
+      if (!alias.empty() && !same_ignoring_case(alias, from_[t].alias)) continue;
+      for (auto c = of_table_[t].first; c != of_table_[t].second; ++c)
+        if (same_ignoring_case(c->column, name)) return &*c;
     }
     return nullptr;
   }
@@ -265,6 +270,9 @@ class LiteralCheck {
   const std::vector<SqlToken>& tokens_;
   const std::vector<TableRef>& from_;
   const std::vector<FactColumn>& columns_;
+  using Columns = std::vector<FactColumn>::const_iterator;
+  std::vector<std::pair<Columns, Columns>>
+      of_table_;  // of from_[i]; those of a table stand together
 };
 
 }  // namespace
@@ -272,6 +280,9 @@ class LiteralCheck {
 std::vector<SqlProblem> check_literals(const std::vector<SqlToken>& tokens,
                                        const std::vector<TableRef>& from,
                                        const std::vector<FactColumn>& columns) {
+  const bool any = std::any_of(tokens.begin(), tokens.end(),
+                               [](const SqlToken& t) { return t.kind == SqlToken::Kind::text; });
+  if (!any) return {};
   return LiteralCheck(tokens, from, columns).run();
 }
 
