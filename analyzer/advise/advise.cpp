@@ -135,6 +135,7 @@ std::string tell_other_run(std::vector<Finding>& findings, const RuleSet& rules)
     told->evidence = std::move(of_faults);
   }
   told->phase = "data";
+  told->disowns_file = true;
   told->wall = told->kind = "";
   told->published.clear();
   told->pitfalls.clear();
@@ -245,6 +246,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   note_shared_gains(ordered);
   if (lone) say_for_one_gpu(ordered);
   say_floors(ordered, table, judged->floors);
+  write_lists(ordered);
   return ordered;
 }
 

@@ -34,8 +34,11 @@ struct Finding {
   std::string wall;   // "" for data quality
   std::string phase;  // data fit scale profile retune
   FindingStatus status = FindingStatus::no;
-  std::string later_release{};     // what it needs came after the stated release; "": it is there
-  bool leads = false;              // answers the verdict's cause
+  std::string later_release{};  // what it needs came after the stated release; "": it is there
+  bool leads = false;           // answers the verdict's cause
+  bool disowns_file = false;    // the configuration given is not that of the run
+  // Does not fire for a setting that an earlier finding is to change: that one's rule.
+  std::string waits_for{};
   std::string held_back_by;        // rule of an earlier phase that is at fault: act on that first
   std::vector<std::string> after;  // rules that fire and come first, since this one builds on them
   // Of an earlier phase something stands behind this one: which, and why this one comes first.

@@ -146,6 +146,42 @@ void note_predecessors(std::vector<Finding>& findings, const RuleSet& rules) {
   }
 }
 
+bool reads_setting(const Clause& clause, const std::string& column) {
+  return std::any_of(clause.reads.begin(), clause.reads.end(), [&](const TableColumn& c) {
+    return c.table == "fact_config" && c.column == column;
+  });
+}
+
+// What would fire but for one setting that a firing predecessor is there to change.
+void note_waiting(std::vector<Finding>& findings, const RuleSet& rules) {
+  for (Finding& f : findings) {
+    const Rule* rule = rules.find(f.rule);
+    if (rule == nullptr || f.status != FindingStatus::no || f.clauses.size() != rule->when.size())
+      continue;
+    const auto holds = [](const ClauseValue& c) { return c.holds.value_or(false); };
+    const auto failing = std::find_if_not(f.clauses.begin(), f.clauses.end(), holds);
+    if (failing == f.clauses.end() || !failing->holds ||
+        !std::all_of(failing + 1, f.clauses.end(), holds))
+      continue;
+    const Clause& clause = rule->when[static_cast<size_t>(failing - f.clauses.begin())];
+    for (const Finding& first : findings) {
+      const Rule* of_first = rules.find(first.rule);
+      if (first.status != FindingStatus::fires || of_first == nullptr ||
+          std::count(rule->after.begin(), rule->after.end(), first.rule) == 0)
+        continue;
+      const bool changes =
+          std::any_of(of_first->when.begin(), of_first->when.end(), [&](const Clause& of_other) {
+            return std::any_of(of_other.reads.begin(), of_other.reads.end(),
+                               [&](const TableColumn& c) {
+                                 return c.table == "fact_config" && c.column != "given" &&
+                                        reads_setting(clause, c.column);
+                               });
+          });
+      if (changes) f.waits_for = first.rule;
+    }
+  }
+}
+
 std::string why_ahead(const Rule& rule, const VerdictFacts& verdict) {
   if (rule.breaks) return "nothing else counts before it is mended";
   switch (tier_of(rule, verdict).cause) {
@@ -217,6 +253,7 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   prune_conflicts(out);
   hold_back(out, rules);
   note_predecessors(out, rules);
+  note_waiting(out, rules);
   note_out_of_phase(out, rules, verdict);
   return out;
 }

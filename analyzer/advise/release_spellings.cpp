@@ -69,6 +69,10 @@ class Speller {
       const size_t at = word_at(*text, row.flag);
       if (at == std::string::npos) continue;
       if (text == &a_.note && version_.empty() && own.empty()) return tell_in_note(row, at);
+      // Of what is to be left out nobody asks since when it is there.
+      if (text == &a_.set && a_.takes_away() && own.empty() &&
+          (version_.empty() || row.before.empty()))
+        return done_.push_back(first_word(row.flag));
       if (!has_to_change(row, own)) return;
       const std::string& instead = own.empty() ? row.before : own;
       if (!instead.empty()) {
@@ -97,10 +101,16 @@ class Speller {
     done_.push_back(first_word(row.flag));
     const std::string& told = row.before.empty() ? row.since : row.before;
     if (version_.empty() && a_.note.find(told) == std::string::npos)
-      tell(fmt::format("{} from core {} on{}{}", row.flag, row.since,
+      tell(fmt::format("{}from core {} on{}{}", is_alone(row) ? "" : row.flag + ' ', row.since,
                        row.before.empty() ? row.older.empty() ? "" : ", " : ", before ",
                        row.before.empty() ? row.older : row.before));
     return false;
+  }
+
+  // The action sets nothing else, so that its note need not name it again.
+  bool is_alone(const FlagSpelling& row) const {
+    return a_.set.rfind(first_word(row.flag), 0) == 0 &&
+           a_.set.find("--", 2) == std::string::npos && a_.to.find("--") == std::string::npos;
   }
 
   // A remark names many flags: told are those that older releases have under another name.

@@ -254,6 +254,24 @@ void drop_given_flags(Action& a, const Settings& in_use) {
 
 }  // namespace
 
+void write_lists(std::vector<Finding>& findings) {
+  constexpr std::string_view kList = "the list ";
+  for (Finding& f : findings) {
+    for (Action& a : f.actions) {
+      if (a.framework != "megatron_bridge" || a.to.find(kList) == std::string::npos) continue;
+      std::string to;
+      for (const std::string& part : split_at(a.to, " / ")) {
+        std::string list;
+        if (part.rfind(kList, 0) == 0)
+          for (const std::string& name : split_at(part.substr(kList.size()), " "))
+            list += (list.empty() ? "[\"" : ", \"") + name + '"';
+        to += (to.empty() ? "" : " / ") + (list.empty() ? part : list + ']');
+      }
+      a.to = std::move(to);
+    }
+  }
+}
+
 bool keep_what_is_new(Action& a, const Settings& in_use) {
   if (a.framework == "env") return !variable_in_use(a, in_use);
   if (a.framework == "megatron_bridge") drop_given_keys(a, in_use);

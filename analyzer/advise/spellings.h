@@ -96,6 +96,9 @@ void drop_below_floors(std::vector<Finding>& findings, const FlagTable& table,
 void say_floors(std::vector<Finding>& findings, const FlagTable& table,
                 const std::vector<FloorText>& texts);
 
+// Last: "the list a b" of Bridge as one types it, ["a", "b"].
+void write_lists(std::vector<Finding>& findings);
+
 // "--a 8 --b" without "--a" and its value, "x / y" without "y".
 void cut_setting(std::string& set, const std::string& name);
 

@@ -44,9 +44,9 @@ int run_explain(int argc, char** argv) {
     if (wanted.empty() || f.rule == wanted) shown.push_back(f);
   }
   if (wanted.empty() && !all) {
-    render_explanation_summary(shown, std::cout, supply_of(*facts));
+    render_explanation_summary(shown, std::cout, supply_of(*facts, *findings));
   } else {
-    render_explanations(shown, std::cout, supply_of(*facts));
+    render_explanations(shown, std::cout, supply_of(*facts, *findings));
   }
   return kDone;
 }

@@ -5,6 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "config/broken_text.h"
@@ -56,7 +57,7 @@ class TreeReader {
   std::optional<Error> setting(const YAML::Node& node, const std::string& key,
                                const std::string& path, int depth) {
     if (key == "env" || key == "env_vars" || key == "environment") {
-      variables(node);
+      variables(node, path);
       return std::nullopt;
     }
     if (!key.empty() && key[0] == '_') return std::nullopt;  // _target_, _partial_: Hydra's own
@@ -115,14 +116,39 @@ class TreeReader {
     return nullptr;
   }
 
-  void variables(const YAML::Node& node) {
-    if (!node.IsMap()) return;
+  // {NAME: value}, ["NAME=value"] or [{name: NAME, value: value}].
+  void variables(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull()) return;
     out_.has_environment();
+    bool read = node.IsMap() || node.IsSequence();
     for (const auto& item : node) {
       if (--budget_ < 0) return;
-      if (item.first.IsScalar() && item.second.IsScalar())
-        out_.set_variable(item.first.Scalar(), item.second.Scalar(), line_of(item.second));
+      if (node.IsMap()) {
+        if (item.first.IsScalar() && item.second.IsScalar())
+          out_.set_variable(item.first.Scalar(), item.second.Scalar(), line_of(item.second));
+      } else if (!variable(item)) {
+        read = false;
+      }
     }
+    if (!read)
+      out_.note(
+          fmt::format("`{}` ({}) holds more than variables, as NAME: value or a list of "
+                      "NAME=value: the rest of it was not read",
+                      shorten(one_line(to_utf8(path)), 80), out_.place(line_of(node))));
+  }
+
+  bool variable(const YAML::Node& item) {
+    if (item.IsMap()) {
+      const YAML::Node name = item["name"], value = item["value"];
+      if (!name || !value || !name.IsScalar() || !value.IsScalar()) return false;
+      out_.set_variable(name.Scalar(), value.Scalar(), line_of(item));
+      return true;
+    }
+    const size_t equals = item.IsScalar() ? item.Scalar().find('=') : std::string::npos;
+    if (equals == std::string::npos || equals == 0) return false;
+    out_.set_variable(item.Scalar().substr(0, equals), item.Scalar().substr(equals + 1),
+                      line_of(item));
+    return true;
   }
 
   ConfigBuilder& out_;
@@ -140,7 +166,8 @@ std::string format_of(const Sections& s) {
 
 Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
   try {
-    const YAML::Node root = YAML::Load(std::string(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
     if (!root.IsMap()) {
       return Error{
           fmt::format("{}: line 1: expected keys with values (YAML or JSON), found {}; see "
@@ -154,6 +181,9 @@ Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
     ConfigBuilder out(source, format_of(reader.sections()), Twice::first_wins);
     TreeReader again(out, source);
     if (const auto error = again.walk(root, "", 0)) return *error;
+    if (documents.size() > 1)
+      out.note(fmt::format("the file holds {} documents (---): the first is read alone",
+                           documents.size()));
     if (reader.sections().bridge) out.default_framework("megatron_bridge");
     return out.finish();
   } catch (const YAML::Exception& e) {

@@ -295,7 +295,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
   }
   if (auto nothing = nothing_in(text, source)) return *nothing;
   if (has_argument_dump(text)) {
-    ConfigBuilder out(source, "Megatron-LM argument dump", Twice::first_wins);
+    ConfigBuilder out(source, std::string(kArgumentDumpFormat), Twice::first_wins);
     read_argument_dump(text, out);
     out.default_framework("megatron_lm");
     return out.finish();

@@ -157,13 +157,21 @@ void put_expert_count(const RunConfig& config, const Layout& l, const Room& room
   out.expert_count.nearest = named("EP", values);
 }
 
-void put_sequence(const Layout& l, Remedies& out) {
+void put_sequence(const Layout& l, const SizeLimits& limits, Remedies& out) {
   if (!l.seq_len || l.cp <= 1 || from_outside(l, "cp")) return;
   const int64_t pieces = saturating_product(2, l.cp);
   if (*l.seq_len % pieces == 0) return;
-  out.sequence = {fmt::format("sequence {} / (2 x CP {} = {}) = {}", *l.seq_len, l.cp, pieces,
-                              quotient(*l.seq_len, pieces)),
-                  "sequence " + multiples_around(*l.seq_len, pieces)};
+  std::vector<int64_t> powers;
+  for (int64_t v = 1; v <= *l.seq_len / 2; v *= 2) powers.push_back(v);
+  const std::string sizes = named("CP", around(l.cp, powers, [&](int64_t v) {
+                                    const int64_t ranks = saturating_product(l.tp, v);
+                                    return v > 1 && limits.cp(v) && limits.tp(l.tp, v) &&
+                                           (!l.gpus || *l.gpus % ranks == 0);
+                                  }));
+  out.sequence = {
+      fmt::format("sequence {} / (2 x CP {} = {}) = {}", *l.seq_len, l.cp, pieces,
+                  quotient(*l.seq_len, pieces)),
+      sizes + (sizes.empty() ? "" : ", or ") + "sequence " + multiples_around(*l.seq_len, pieces)};
 }
 
 // The stages are given: PP x VPP must make just as many.
@@ -216,8 +224,11 @@ Remedies remedies_of(const RunConfig& config, const Layout& layout, const Pipeli
   put_batch(layout, out);
   put_heads(config, layout, limits, room, out);
   put_expert_count(config, layout, room, out);
-  put_sequence(layout, out);
+  put_sequence(layout, limits, out);
   put_stages(config, layout, split, limits, room, out);
+  // The layout that is nearest mends these too.
+  if (!out.layout_nearest.empty())
+    for (Remedy* r : {&out.heads, &out.expert_count, &out.sequence}) r->nearest.clear();
   return out;
 }
 

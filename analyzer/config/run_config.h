@@ -44,6 +44,8 @@ inline constexpr std::string_view kNativeFormat = "native keys";
 inline constexpr std::string_view kTorchtitanFormat = "torchtitan TOML";
 // Format of a config.json of Hugging Face: the sizes of a model, nothing of a run.
 inline constexpr std::string_view kModelCardFormat = "model card";
+// Format of what Megatron-LM prints of its arguments at the start.
+inline constexpr std::string_view kArgumentDumpFormat = "Megatron-LM argument dump";
 // Place of values that argparse leaves where a flag is not there.
 inline constexpr std::string_view kMegatronDefault = "default of Megatron-LM";
 

@@ -189,25 +189,32 @@ std::string graph_key(const RunConfig& config) {
   return scope ? "cuda_graph_scope" : modules ? "cuda_graph_modules" : "";
 }
 
-// ' moe-enable-deepep seq-length ': flags and keys alike, without their sections. What no key
-// stands for is there too: a release may not have it.
+// ' moe-enable-deepep seq-length ': flags and keys alike. What no key stands for is there too: a
+// release may not have it. The dump of the arguments is what a release printed, and so has.
 std::string spelled(const RunConfig& config) {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& shown) {
-    std::string name;
-    for (const char c : shown + " ") {
-      if (c == '.') name.clear();
-      if (c == ' ' && !name.empty()) names.push_back(std::move(name)), name.clear();
-      if (c == '_' || (c == '-' && !name.empty())) name += '-';
-      if (c != '.' && c != ' ' && c != '_' && c != '-') name += c;
-    }
-  };
-  for (const ConfigEntry& e : config.entries) add(e.shown);
-  for (const UnknownSetting& u : config.unknown) add(one_line(to_utf8(u.name)));
+  for (const ConfigEntry& e : config.entries)
+    for (std::string& name : plain_names(e.shown)) names.push_back(std::move(name));
+  if (config.format == kArgumentDumpFormat) return padded(names);
+  for (const UnknownSetting& u : config.unknown)
+    for (std::string& name : plain_names(one_line(to_utf8(u.name))))
+      names.push_back(std::move(name));
   return padded(names);
 }
 
 }  // namespace
+
+std::vector<std::string> plain_names(const std::string& shown) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : shown + " ") {
+    if (c == '.') name.clear();
+    if (c == ' ' && !name.empty()) names.push_back(std::move(name)), name.clear();
+    if (c == '_' || (c == '-' && !name.empty())) name += '-';
+    if (c != '.' && c != ' ' && c != '_' && c != '-') name += c;
+  }
+  return names;
+}
 
 void put_releases(FactRowValues& row, const RunConfig& config) {
   const auto put = [&](const char* name, const std::optional<std::string>& version) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "config/config_study.h"
 #include "config/run_config.h"
@@ -32,6 +33,9 @@ Result<void> insert_without_file(const Database& db, const std::string& table,
 // fact_setting, without the keys that are not in use.
 Result<void> insert_settings(const Database& db, const RunConfig& config,
                              const std::set<std::string>& not_in_use = {});
+
+// What a file calls a setting as `fact_config.spelled` has it, without its section: "seq-length".
+std::vector<std::string> plain_names(const std::string& shown);
 
 // The facts of a configuration alone: no run, no steps.
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study);

@@ -167,6 +167,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   none.faults_first = true;
   std::vector<Finding> out = order_findings(std::move(all), asked, none);
   say_floors(out, rules.flag_table, floors);
+  write_lists(out);
   return out;
 }
 
@@ -206,7 +207,33 @@ void put_smaller_boards(const RunConfig& config, const ConfigStudy& study,
           bytes_text(board.memory_bytes), study.platform->key, board.match.front()));
 }
 
-void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
+// Rules look for it under its name, though no key of the table stands for it.
+bool judged_by_name(const RuleSet& rules, const std::string& shown) {
+  const std::vector<std::string> names = plain_names(shown);
+  const std::string wanted = fmt::format("spelled LIKE '% {} %'", fmt::join(names, " "));
+  return std::any_of(rules.rules.begin(), rules.rules.end(), [&](const Rule& r) {
+    return std::any_of(r.when.begin(), r.when.end(), [&](const Clause& clause) {
+      return clause.sql.find(wanted) != std::string::npos;
+    });
+  });
+}
+
+void put_unknown(const RunConfig& config, const RuleSet& rules, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const UnknownSetting& u : config.unknown) {
+    if (judged_by_name(rules, u.name)) continue;
+    names.push_back(u.name);
+    if (const std::string meant = key_table().nearest(u.name); !meant.empty())
+      notes.push_back(fmt::format("`{}` ({}) is no setting that is known: is `{}` meant?", u.name,
+                                  u.place, meant));
+  }
+  if (!names.empty())
+    notes.push_back(
+        fmt::format("settings that no rule reads ({}): {}", names.size(), fmt::join(names, ", ")));
+}
+
+void put_notes(const RunConfig& config, const ConfigStudy& study, const RuleSet& rules,
+               Plan& plan) {
   plan.notes = config.notes;
   if (!study.layout.gpus && !plan.model_only)
     plan.notes.emplace_back("gpus is not given: neither grid can be checked (--gpus N)");
@@ -222,16 +249,7 @@ void put_notes(const RunConfig& config, const ConfigStudy& study, Plan& plan) {
     for (const std::string& l : study.limits) plan.notes.push_back(l);
     put_assumed(study.layout, plan.notes);
   }
-  if (config.unknown.empty()) return;
-  std::string names;
-  for (const UnknownSetting& u : config.unknown) {
-    names += (names.empty() ? "" : ", ") + u.name;
-    if (const std::string meant = key_table().nearest(u.name); !meant.empty())
-      plan.notes.push_back(fmt::format("`{}` ({}) is no setting that is known: is `{}` meant?",
-                                       u.name, u.place, meant));
-  }
-  plan.notes.push_back(
-      fmt::format("settings that no rule reads ({}): {}", config.unknown.size(), names));
+  put_unknown(config, rules, plan.notes);
 }
 
 }  // namespace
@@ -264,7 +282,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   auto findings = findings_of(*facts, rules, out.framework);
   if (!findings) return findings.error();
   out.findings = std::move(*findings);
-  put_notes(config, study, out);
+  put_notes(config, study, rules, out);
   put_not_offered(out.findings, out.notes);
   return out;
 }

@@ -69,7 +69,8 @@ std::string fix_words(const Action& action) {
   std::string out = action.set;
   if (!action.to.empty()) {
     const bool assigned = action.framework == "megatron_bridge" || action.framework == "env";
-    out += (assigned ? " = " : action.set.rfind("--", 0) == 0 ? " " : ": ") + action.to;
+    const bool flag = action.set.rfind("--", 0) == 0;
+    out += (action.takes_away() ? ": " : assigned ? " = " : flag ? " " : ": ") + action.to;
   }
   if (!action.note.empty()) out += " (" + action.note + ")";
   return out;

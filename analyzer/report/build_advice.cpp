@@ -97,7 +97,7 @@ std::string pairs_words(std::vector<std::string> keys, const std::vector<std::st
     if (keys[i].find('.') == std::string::npos) keys[i].insert(0, section);
     section = keys[i].substr(0, keys[i].rfind('.') + 1);
     const std::string& value = values[values.size() == 1 ? 0 : i];
-    const bool sentence = value.find(' ') != std::string::npos;
+    const bool sentence = value.find(' ') != std::string::npos && value[0] != '[';
     if (!value.empty()) keys[i] += (sentence ? ": " : " = ") + value;
   }
   return fmt::format("{}", fmt::join(keys, "; "));
@@ -330,6 +330,9 @@ void add_findings(const std::vector<Finding>& findings, Report& report) {
       for (const Finding::LeftOut& l : f.left_out)
         report.later_releases.push_back({f.rule, f.title, l.needs, l.set});
     if (f.status != FindingStatus::no) continue;
+    if (const auto first = title_of.find(f.waits_for); first != title_of.end())
+      report.held_back.push_back(
+          fmt::format("{} (after item {}: {})", f.title, number_of[f.waits_for], first->second));
     if (!f.later_release.empty() && f.applies())
       report.later_releases.push_back({f.rule, f.title, f.later_release, ""});
     auto words = not_offered_words(f, report);

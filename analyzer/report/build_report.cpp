@@ -187,7 +187,7 @@ Result<Report> build_report(const FactDb& facts, const std::vector<Finding>& fin
   add_where_table(report);
   add_headline(report);
   report.run.frameworks = frameworks_of(facts);
-  report.run.supply = supply_of(facts);
+  report.run.supply = supply_of(facts, findings);
   add_findings(findings, report);
   return report;
 }

@@ -254,6 +254,7 @@ constexpr FactName kNames[] = {
     {"peer.rank", "rank"},
     {"gpu", "name of the GPU"},
     {"coalesce(cfg.precision_asked, cfg.precision)", "precision"},
+    {"cfg.ep * cfg.etp", "EP x ETP"},
     {"min(cfg.ep, lay.fast_domain_gpus)", ""},  // stands in the words of its rule
 };
 

@@ -135,6 +135,9 @@ void print_actions(const Report& report, const RenderOptions& options, std::ostr
                 : "Nothing that the stated release has applies to what was recorded.\n");
   if (left > 0) out << fmt::format("\nand {} more (--all)\n", left);
   print_unknown(report, options.all, out);
+  if (!report.held_back.empty())
+    out << "\nHeld back by a setting that an item above is to change first:\n\n";
+  for (const std::string& words : report.held_back) out << "- " << escape_markdown(words) << "\n";
   if (!report.later_releases.empty())
     out << "\nNot offered, since the stated release does not have it:\n\n";
   for (const Report::LaterRelease& later : report.later_releases)

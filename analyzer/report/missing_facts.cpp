@@ -139,12 +139,14 @@ std::string missing_words(const std::string& fact) {
   return source->what.empty() ? "the run configuration" : std::string(source->what);
 }
 
-Supply supply_of(const FactDb& facts) {
+Supply supply_of(const FactDb& facts, const std::vector<Finding>& findings) {
   Supply out;
   out.recorders = recorders_of(facts);
   auto row = facts.db().prepare("SELECT given, sizes_contradicted, framework FROM fact_config");
   if (!row || !row->step()) return out;
-  out.config_given = row->int64(0) != 0 && row->int64(1) == 0;  // of this run
+  const bool disowned = std::any_of(findings.begin(), findings.end(),
+                                    [](const Finding& f) { return f.disowns_file; });
+  out.config_given = row->int64(0) != 0 && row->int64(1) == 0 && !disowned;  // of this run
   out.framework = std::string(row->text(2));
   for (const Need& need : kNeeds) {
     for (const std::string& key : words_of(need.settings)) {

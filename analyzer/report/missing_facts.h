@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "advise/finding.h"
 #include "base/recorders.h"
 #include "facts/fact_db.h"
 
@@ -18,7 +19,8 @@ struct Supply {
   // Settings on which computed facts rest and that the file has not.
   std::vector<std::string> absent{};
 };
-Supply supply_of(const FactDb& facts);
+// As the findings leave it: a configuration that they say is another run's is none.
+Supply supply_of(const FactDb& facts, const std::vector<Finding>& findings = {});
 
 // "torch.profiler with profile_memory=True, or nsys with --cuda-memory-usage=true"; of a setting
 // that the given configuration has not, its key.

@@ -261,6 +261,7 @@ struct Report {
   std::vector<ReportFinding> findings;  // those that fire, then the unknown ones, each in order
   std::vector<std::string>
       not_offered;  // "pipeline bubble: interleave the stages (bubble at most 0.4 %)"
+  std::vector<std::string> held_back;  // "TITLE (after item 1: TITLE)": a setting is in its way
   struct LaterRelease {
     std::string rule, title, needs;  // needs: "--new-flag came with core 0.18"
     std::string set = {};            // one setting of advice that stands without it; "": all of it

@@ -181,6 +181,9 @@ void print_actions(const Report& report, const RenderOptions& options, const Pai
                 : "  Nothing that the stated release has applies to what was recorded.\n");
   if (left > 0) out << fmt::format("  and {} more (--all)\n", left);
   print_unknown(report, options.all, out);
+  if (!report.held_back.empty())
+    out << "  held back by a setting that an item above is to change first:\n";
+  for (const std::string& words : report.held_back) out << hanging("     ", escape_text(words));
   if (!report.later_releases.empty())
     out << "  not offered, since the stated release does not have it:\n";
   for (const Report::LaterRelease& later : report.later_releases)

@@ -2,7 +2,7 @@
 """Random launch scripts with several faults at once: plan_faults.py WALLSIGHT [COUNT [SEED]]
 
 `plan` must give no setting of Megatron-LM twice, in one value or in two; no method for recompute beside
-selective recompute; no value that is not known; and every item that
+selective recompute; no flag twice in one action; no value that is not known; and every item that
 stops the job a fix, or the item that has it.
 """
 import json
@@ -57,6 +57,9 @@ def faults_of(plan):
         for action in finding["actions"]:
             if re.search(r"\bunknown\b", action["set"] + " " + action["to"]):
                 out.append(f"{finding['rule']}: {action['set']} {action['to']}")
+            twice = re.findall(r"(--[a-z0-9-]+)(?= |$)(?=.* \1( |$))", action["set"] + " " + action["to"])
+            if action["framework"] == "megatron_lm" and twice:
+                out.append(f"{finding['rule']}: {twice[0][0]} twice in {action['set']} {action['to']}")
             for name, value in settings(action):
                 if OF_THE_RELEASE.match(value):
                     continue

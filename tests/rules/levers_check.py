@@ -39,7 +39,7 @@ OTHER = {"compute_host/attention_backend", "compute_host/unfused_attention", "co
          "compute_host/host_work", "compute_host/remove_syncs", "compute_host/straggler_gpu", "compute_host/windows_driver_model", "compute_host/wait_before_own_work", "configuration/experts_need_sequence_parallel",
          "configuration/moe_recompute_and_offload", "configuration/moe_recompute_blocks_ep_overlap", "configuration/moe_recompute_blocks_router_graph",
          "configuration/another_run", "configuration/computes_in_fp32", "compute_host/gemm_16_bits",
-         "configuration/precision_not_on_gpu", "configuration/exchange_setting_not_in_release", "configuration/setting_not_in_release", "configuration/software_too_old",
+         "configuration/precision_not_on_gpu", "configuration/exchange_setting_not_in_release", "configuration/flag_of_no_release", "configuration/setting_not_in_release", "configuration/software_too_old",
          "configuration/engine_too_old_for_precision"}
 faults = []
 

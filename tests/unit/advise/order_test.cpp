@@ -292,6 +292,32 @@ TEST_CASE("a finding names those that fire and come first") {
   CHECK(f[1].after == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("what one setting keeps from firing waits for the finding that is to change it") {
+  const auto waits = [](const char* column, std::optional<bool> other_holds, FindingStatus first) {
+    RuleSet set;
+    set.rules.resize(2);
+    set.rules[0].id = "a_full";
+    set.rules[0].when = {{"cfg.x", {{"fact_config", "given"}}},
+                         {"cfg.y", {{"fact_config", "recompute_granularity"}}}};
+    set.rules[1].id = "b_graphs";
+    set.rules[1].after = {"a_full"};
+    set.rules[1].when = {{"idle", {{"fact_idle", "share"}}}, {"cfg.z", {{"fact_config", column}}}};
+    std::vector<Finding> findings(2);
+    findings[0].rule = "a_full";
+    findings[0].status = first;
+    findings[1].rule = "b_graphs";
+    findings[1].clauses = {{"idle", other_holds, {}}, {"cfg.z", false, {}}};
+    const auto out = order_findings(std::move(findings), set, kLaunch);
+    return (out[0].rule == "b_graphs" ? out[0] : out[1]).waits_for;
+  };
+  CHECK(waits("recompute_granularity", true, FindingStatus::fires) == "a_full");
+  CHECK(waits("recompute_granularity", true, FindingStatus::no).empty());
+  CHECK(waits("recompute_granularity", false, FindingStatus::fires).empty());
+  CHECK(waits("recompute_granularity", std::nullopt, FindingStatus::fires).empty());
+  CHECK(waits("cuda_graphs", true, FindingStatus::fires).empty());
+  CHECK(waits("given", true, FindingStatus::fires).empty());
+}
+
 TEST_CASE("unless: what would say it with numbers is not asked for once it is said") {
   const Entry said{"a_said", "fit", {},       50,        0.1, FindingStatus::fires,
                    {},       {},    "silent", {"b_full"}};

@@ -79,7 +79,20 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   CHECK(experts.expert_count.nearest == "EP 6 or 10");
   const Remedies sequence = remedies("cp: 8\nseq_len: 4100\n");
   CHECK(sequence.sequence.arithmetic == "sequence 4100 / (2 x CP 8 = 16) = 256.2");
-  CHECK(sequence.sequence.nearest == "sequence 4096 or 4112");
+  CHECK(sequence.sequence.nearest == "CP 2, or sequence 4096 or 4112");
+  CHECK(remedies("cp: 3\nseq_len: 8192\n").sequence.nearest ==
+        "CP 2 or 4, or sequence 8190 or 8196");
+  CHECK(remedies("cp: 3\nseq_len: 8192\ntp: 8\ncp_comm_type: a2a\nattention_heads: 16\n")
+            .sequence.nearest == "CP 2, or sequence 8190 or 8196");
+  CHECK(remedies("cp: 3\nseq_len: 4097\n").sequence.nearest == "sequence 4092 or 4098");
+  // The layout that is nearest has sizes that divide heads, experts and sequence.
+  const Remedies all = remedies(
+      "gpus: 8\ntp: 3\ncp: 3\nattention_heads: 32\nep: 3\nnum_experts: 64\nseq_len: 8192\n");
+  CHECK_FALSE(all.layout_nearest.empty());
+  for (const Remedy* r : {&all.heads, &all.expert_count, &all.sequence}) {
+    CHECK_FALSE(r->arithmetic.empty());
+    CHECK(r->nearest.empty());
+  }
   const Remedies stages = remedies("pp: 4\nvpp: 4\nnum_layers: 40\n");
   CHECK(stages.stages.arithmetic == "40 / (PP 4 x VPP 4 = 16) = 2.5");
   CHECK(stages.stages.nearest == "VPP 2 or 5, or PP 2 or 5");

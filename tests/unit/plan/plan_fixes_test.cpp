@@ -1,4 +1,5 @@
 // What a plan says to set: each setting once, in the words of the release.
+#include <algorithm>
 #include <sstream>
 
 #include "config/read_config.h"
@@ -51,6 +52,56 @@ TEST_CASE("plan: the fix of two faults is told once, and both stand") {
   for (const char* format : {"text", "md"})
     CHECK(rendered(plan, format).find("--sequence-parallel of item ") != std::string::npos);
   CHECK(rendered(plan, "json").find("\"with\": [\n") != std::string::npos);
+}
+
+TEST_CASE("plan: sizes that a grid, the heads and the sequence ask for are told once") {
+  const Plan plan = plan_of(
+      "framework: megatron_lm\ngpus: 8\ntp: 3\ncp: 3\nattention_heads: 32\nseq_len: 8192\n");
+  size_t set = 0, with = 0;
+  for (const Finding& f : plan.findings) {
+    for (const Action& a : f.actions) {
+      set += a.set == "nearest on 8 GPUs";
+      CHECK(a.set != "TP");
+      CHECK(a.set != "CP");
+    }
+    for (const Finding::With& w : f.with) with += w.set == "nearest on 8 GPUs";
+  }
+  CHECK(set == 1);
+  CHECK(with == 2);
+}
+
+TEST_CASE("plan: names of no release stop the job, and no judged flag is one that no rule reads") {
+  const Plan plan = plan_of(
+      "torchrun pretrain_gpt.py --num-layers 4 --fake-init-process-group --use-flash-attention "
+      "--moe-deepep-num-sms 20 --high-priority-a2a-comm-stream --rotary-base 10000\n");
+  const auto at = std::find_if(plan.findings.begin(), plan.findings.end(), [](const Finding& f) {
+    return f.rule == "configuration/flag_of_no_release";
+  });
+  REQUIRE(at != plan.findings.end());
+  CHECK(at->kind == "error");
+  CHECK(rendered(plan, "text")
+            .find("--use-flash-attention: leave it out: the flag is "
+                  "--use-flash-attn") != std::string::npos);
+  CHECK(plan.notes.back() == "settings that no rule reads (1): --rotary-base");
+  // What Megatron-LM printed of itself it has.
+  const Plan dump = plan_of(
+      "------------------------ arguments ------------------------\n"
+      "  num_layers ...................................... 4\n"
+      "  overlap_p2p_comm ................................ False\n"
+      "-------------------- end of arguments ---------------------\n");
+  CHECK(std::none_of(dump.findings.begin(), dump.findings.end(), [](const Finding& f) {
+    return f.rule == "configuration/flag_of_no_release";
+  }));
+}
+
+TEST_CASE("plan: a list of Bridge stands as one types it") {
+  const Plan plan = plan_of(
+      "framework: megatron_bridge\nmodel: {num_moe_experts: 64, expert_model_parallel_size: 8, "
+      "recompute_granularity: full, recompute_method: uniform, recompute_num_layers: 1, "
+      "moe_grouped_gemm: true}\ncomm_overlap: {overlap_moe_expert_parallel_comm: true}\n");
+  const std::string text = rendered(plan, "json");
+  CHECK(text.find("[\\\"layernorm\\\", \\\"moe_act\\\"]") != std::string::npos);
+  CHECK(text.find("the list layernorm") == std::string::npos);
 }
 
 TEST_CASE("plan: a fix that the stated release lacks is told where the others stand") {

@@ -81,6 +81,10 @@ TEST_CASE("of what is computed, the settings are named that the file lacks for i
   CHECK(of_run.config_given);
   CHECK(std::count(of_run.absent.begin(), of_run.absent.end(), "global_batch") == 1);
   CHECK(std::count(of_run.absent.begin(), of_run.absent.end(), "gpus") == 0);
+  // A file that could not have started the run is none to add to.
+  Finding another;
+  another.disowns_file = true;
+  CHECK_FALSE(supply_of(*facts, {another}).config_given);
 }
 
 TEST_CASE("the profiler of the recording comes first in what supplies a fact") {
