@@ -152,7 +152,7 @@ bool reads_setting(const Clause& clause, const std::string& column) {
   });
 }
 
-// What would fire but for one setting that a firing predecessor is there to change.
+// What would fire but for one setting of the file that a firing predecessor says to change.
 void note_waiting(std::vector<Finding>& findings, const RuleSet& rules) {
   for (Finding& f : findings) {
     const Rule* rule = rules.find(f.rule);
@@ -166,7 +166,7 @@ void note_waiting(std::vector<Finding>& findings, const RuleSet& rules) {
     const Clause& clause = rule->when[static_cast<size_t>(failing - f.clauses.begin())];
     for (const Finding& first : findings) {
       const Rule* of_first = rules.find(first.rule);
-      if (first.status != FindingStatus::fires || of_first == nullptr ||
+      if (first.status != FindingStatus::fires || of_first == nullptr || first.kind.empty() ||
           std::count(rule->after.begin(), rule->after.end(), first.rule) == 0)
         continue;
       const bool changes =

@@ -101,8 +101,8 @@ class Speller {
     done_.push_back(first_word(row.flag));
     const std::string& told = row.before.empty() ? row.since : row.before;
     if (version_.empty() && a_.note.find(told) == std::string::npos)
-      tell(fmt::format("{}from core {} on{}{}", is_alone(row) ? "" : row.flag + ' ', row.since,
-                       row.before.empty() ? row.older.empty() ? "" : ", " : ", before ",
+      tell(fmt::format("{}from core {} on{}{}", is_alone(row) ? "the flag " : row.flag + ' ',
+                       row.since, row.before.empty() ? row.older.empty() ? "" : ", " : ", before ",
                        row.before.empty() ? row.older : row.before));
     return false;
   }

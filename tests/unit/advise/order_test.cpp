@@ -305,6 +305,7 @@ TEST_CASE("what one setting keeps from firing waits for the finding that is to c
     std::vector<Finding> findings(2);
     findings[0].rule = "a_full";
     findings[0].status = first;
+    findings[0].kind = "advice";
     findings[1].rule = "b_graphs";
     findings[1].clauses = {{"idle", other_holds, {}}, {"cfg.z", false, {}}};
     const auto out = order_findings(std::move(findings), set, kLaunch);
