@@ -135,10 +135,20 @@ void put_heads(const RunConfig& config, const Layout& l, const SizeLimits& limit
         fmt::format("{} key-value heads / TP {} = {}", *kv, l.tp, quotient(*kv, l.tp));
   if (out.heads.arithmetic.empty()) return;
   const int64_t most = heads ? *heads : saturating_product(2, l.tp);
-  out.heads.nearest =
-      named("TP", around(l.tp, up_to(most), [&](int64_t v) {
-              return limits.tp(v, l.cp) && (!l.gpus || *l.gpus % v == 0) && room.with_tp(v);
-            }));
+  const std::string by_tp = named("TP", around(l.tp, up_to(most), [&](int64_t v) {
+                                    const bool on_gpus = !l.gpus || *l.gpus % v == 0;
+                                    return limits.tp(v, l.cp) && on_gpus && room.with_tp(v);
+                                  }));
+  const std::string by_cp =
+      moved && parts_known
+          ? named("CP", around(l.cp, up_to(most),
+                               [&](int64_t v) {
+                                 const int64_t ranks = saturating_product(l.tp, v);
+                                 const bool on_gpus = !l.gpus || *l.gpus % ranks == 0;
+                                 return limits.cp(v) && limits.tp(l.tp, v) && on_gpus;
+                               }))
+          : "";
+  out.heads.nearest = by_tp + (by_tp.empty() || by_cp.empty() ? "" : ", or ") + by_cp;
 }
 
 void put_expert_count(const RunConfig& config, const Layout& l, const Room& room, Remedies& out) {

@@ -28,12 +28,13 @@ VALUES = {
     "cuda-graph-impl": ["local", "transformer_engine", "full_iteration"],
     "cuda-graph-scope": ["attn", "moe moe_router", "mlp", "moe_preprocess", "attn moe_router moe_preprocess", "full"],
     "seq-length": [4096, 32768, 131072], "moe-expert-capacity-factor": [1.0], "offload-modules": ["moe_act", "core_attn", "attn_proj expert_fc1"],
-    "cpu-offloading-num-layers": [2], "moe-router-dtype": ["fp32"],
+    "cpu-offloading-num-layers": [2], "moe-router-dtype": ["fp32"], "cp-comm-type": ["a2a", "p2p"],
 }
 SWITCHES = """sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather tp-comm-overlap
     overlap-moe-expert-parallel-comm delay-wgrad-compute moe-enable-deepep moe-grouped-gemm moe-permute-fusion moe-router-fusion
     optimizer-cpu-offload use-megatron-fsdp use-torch-fsdp2 enable-cuda-graph external-cuda-graph fine-grained-activation-offloading
-    moe-pad-expert-input-to-capacity fp8-param-gather moe-shared-expert-overlap multi-latent-attention mtp-num-layers=1 moe-paged-stash""".split()
+    moe-pad-expert-input-to-capacity fp8-param-gather moe-shared-expert-overlap multi-latent-attention mtp-num-layers=1 moe-paged-stash
+    fake-init-process-group overlap-p2p-comm""".split()
 
 
 def script(draw):

@@ -73,7 +73,8 @@ TEST_CASE("remedies: batch, heads, experts, sequence and stages") {
   CHECK(remedies(torch + "multi_latent_attention: true\n").heads.arithmetic.empty());
   const Remedies moved = remedies("tp: 4\ncp: 4\ncp_comm_type: a2a\nattention_heads: 24\n");
   CHECK(moved.heads.arithmetic == "24 query heads / (TP 4 x CP 4 = 16) = 1.5");
-  CHECK(moved.heads.nearest == "TP 3 or 6");
+  CHECK(moved.heads.nearest == "TP 3 or 6, or CP 2");
+  CHECK(remedies("cp: 64\ncp_comm_type: a2a\nattention_heads: 32\n").heads.nearest == "CP 32");
   const Remedies experts = remedies("ep: 8\nnum_experts: 60\n");
   CHECK(experts.expert_count.arithmetic == "60 experts / EP 8 = 7.5");
   CHECK(experts.expert_count.nearest == "EP 6 or 10");
