@@ -109,7 +109,7 @@ class Speller {
 
   // The action sets nothing else, so that its note need not name it again.
   bool is_alone(const FlagSpelling& row) const {
-    return a_.set.rfind(first_word(row.flag), 0) == 0 &&
+    return row.flag.find(' ') == std::string::npos && word_at(a_.set, row.flag) == 0 &&
            a_.set.find("--", 2) == std::string::npos && a_.to.find("--") == std::string::npos;
   }
 

@@ -5,12 +5,13 @@
 namespace ws {
 namespace {
 
-Action spelled(const std::string& set, const std::string& note, const std::string& version) {
+Action spelled(const std::string& set, const std::string& note, const std::string& version,
+               const std::string& to = "") {
   FlagTable table;
   table.flags = {{"--new-flag", "0.16", "--old-flag", "", "", ""},
                  {"--only-new", "0.18", "", "", "", ""}};
   std::vector<Finding> findings(1);
-  findings[0].actions = {{"megatron_lm", set, "", note}};
+  findings[0].actions = {{"megatron_lm", set, to, note}};
   spell_for_version(findings, table, version, {}, "megatron_lm");
   return findings[0].actions[0];
 }
@@ -21,14 +22,18 @@ TEST_CASE("spellings: the release decides, without one both are told") {
   CHECK(spelled("--new-flag x", "", "0.15").set == "--old-flag x");
   CHECK(spelled("--new-flag x", "", "0.16").set == "--new-flag x");
   CHECK(spelled("--new-flag x", "", "0.16").note.empty());
-  CHECK(spelled("--new-flag x", "", "").note == "--new-flag from core 0.16 on, before --old-flag");
+  CHECK(spelled("--new-flag x", "", "").note == "the flag from core 0.16 on, before --old-flag");
   CHECK(spelled("--new-flag x", "once --old-flag", "").note == "once --old-flag");
   CHECK(spelled("--only-new", "careful", "0.17").note ==
         "careful; not in 0.17: --only-new came with core 0.18");
   CHECK(spelled("--a", "then --new-flag", "0.15").note == "then --old-flag");
   CHECK(spelled("--a", "then --only-new", "0.17").note ==
         "then --only-new; not in 0.17: --only-new came with core 0.18");
-  CHECK(spelled("--only-new", "", "").note == "--only-new from core 0.18 on");
+  CHECK(spelled("--only-new --other", "", "").note == "--only-new from core 0.18 on");
+  // Of what is to be left out nobody asks since when it is there.
+  CHECK(spelled("--only-new", "", "", "leave it out").note.empty());
+  CHECK(spelled("--only-new", "", "0.12", "leave it out").note.empty());
+  CHECK(spelled("--only-new", "", "").note == "the flag from core 0.18 on");
   // In a remark it is told beside the flag, and only where there is another name.
   CHECK(spelled("--a", "then --new-flag, or so", "").note ==
         "then --new-flag (from core 0.16 on, before --old-flag), or so");

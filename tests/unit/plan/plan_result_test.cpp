@@ -48,7 +48,7 @@ TEST_CASE("plan: flags are spelled for the stated release") {
   const auto has = [](const std::string& text, const char* words) {
     return text.find(words) != std::string::npos;
   };
-  CHECK(has(flags(""), "--pipeline-model-parallel-layout from core 0.13 on"));
+  CHECK(has(flags(""), "the flag from core 0.13 on"));
   CHECK(has(flags("framework_version: 0.14\n"), "--pipeline-model-parallel-layout PP x VPP"));
   CHECK_FALSE(has(flags("framework_version: 0.14\n"), "from core"));
   CHECK(flags("framework_version: 0.12\n").empty());  // "nearest that adds up" stands alone

@@ -127,7 +127,7 @@ TEST_CASE("keys of a configuration that go together are told as pairs") {
         "cfg.train.manual_gc = True; cfg.train.manual_gc_interval = 50; "
         "cfg.ddp.overlap_grad_reduce = True; cfg.ddp.overlap_param_gather = True; "
         "cfg.model.cp_comm_type = \"a2a+p2p\"; "
-        "cfg.model.hierarchical_context_parallel_sizes: [inside, across]");
+        "cfg.model.hierarchical_context_parallel_sizes = [inside, across]");
 }
 
 TEST_CASE("of a long configuration the layout is shown and what the findings rest on") {
