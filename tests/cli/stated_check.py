@@ -125,7 +125,7 @@ class Stated(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as f:
                 f.write("python pretrain_gpt.py --num-layers 8 --num-experts 8 --moe-permute-fusion-into-hybridep\n")
             old, new = (" ".join(run("plan", path, "--framework-version", release).stdout.split()) for release in ("0.16", "0.17"))
-            self.assertIn("--moe-permute-fusion-into-hybridep (in Bridge moe_permute_fusion_into_hybridep) leave it out", old)
+            self.assertIn("--moe-permute-fusion-into-hybridep (in Bridge moe_permute_fusion_into_hybridep): leave it out", old)
             self.assertNotIn("(in Bridge moe_permute_fusion_into_hybridep)", new)
 
     def test_a_framework_that_did_not_run(self):
