@@ -215,6 +215,22 @@ void note_out_of_phase(std::vector<Finding>& findings, const RuleSet& rules,
 
 int severity(const Finding& f) { return f.kind == "error" ? 0 : f.kind == "silent" ? 1 : 2; }
 
+// Faults first; of the rest, what a finding comes after stands with it.
+void put_faults_first(std::vector<Finding>& findings, const RuleSet& rules) {
+  std::map<std::string, int> severities;
+  for (const Finding& f : findings) severities[f.rule] = severity(f);
+  for (const Finding& f : findings) {
+    const Rule* rule = rules.find(f.rule);
+    if (f.kind != "silent" || f.status != FindingStatus::fires || rule == nullptr) continue;
+    for (const std::string& id : rule->after)
+      if (const auto it = severities.find(id); it != severities.end())
+        it->second = std::min(it->second, severity(f));
+  }
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return severities[a.rule] < severities[b.rule];
+  });
+}
+
 void prune_conflicts(std::vector<Finding>& findings) {
   std::map<std::string, bool> fires;
   for (const Finding& f : findings) fires[f.rule] = f.status == FindingStatus::fires;
@@ -246,9 +262,7 @@ std::vector<Finding> order_findings(std::vector<Finding> findings, const RuleSet
   for (const auto& [key, i] : keys) sorted.push_back(std::move(findings[i]));
   std::vector<Finding> out;
   for (size_t i : AfterOrder(sorted, rules).run()) out.push_back(std::move(sorted[i]));
-  if (verdict.faults_first)
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Finding& a, const Finding& b) { return severity(a) < severity(b); });
+  if (verdict.faults_first) put_faults_first(out, rules);
   tell_settings_once(out, verdict.framework);
   prune_conflicts(out);
   hold_back(out, rules);

@@ -10,6 +10,7 @@
 
 #include "advise/frameworks.h"
 #include "advise/json_text.h"
+#include "advise/told_once.h"
 #include "base/text.h"
 
 namespace ws {
@@ -282,9 +283,32 @@ bool keep_what_is_new(Action& a, const Settings& in_use) {
   return !a.set.empty();
 }
 
+namespace {
+
+// What is said of the configuration itself speaks of settings in it ("leave it out"): an action
+// goes where the file has all of it with the value it asks for, and something else is left to do.
+void drop_what_is_there(Finding& f, const Settings& in_use) {
+  const auto is_there = [&](const Action& a) {
+    if (a.framework == "env") return variable_in_use(a, in_use);
+    if (a.framework != "megatron_lm" && a.framework != "megatron_bridge") return false;
+    const std::vector<Assignment> all = assignments(a);
+    return std::all_of(all.begin(), all.end(), [&](const Assignment& one) {
+      return is_given(in_use, a.framework, one.name, one.value);
+    });
+  };
+  const auto end = std::stable_partition(f.actions.begin(), f.actions.end(),
+                                         [&](const Action& a) { return !is_there(a); });
+  if (end != f.actions.begin()) f.actions.erase(end, f.actions.end());
+}
+
+}  // namespace
+
 void drop_settings_in_use(std::vector<Finding>& findings, const Settings& in_use) {
   for (Finding& f : findings) {
-    if (!f.kind.empty()) continue;  // what is said of the configuration itself
+    if (!f.kind.empty()) {
+      drop_what_is_there(f, in_use);
+      continue;
+    }
     std::vector<Action> left;
     bool had = false, has = false;  // something for this run
     for (Action a : f.actions) {

@@ -153,6 +153,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   const OwnKeys keys = own_keys(facts, rules.flag_table);  // the sandbox lets rules read alone
   const auto floors = floor_texts(facts, rules.flag_table);
   const std::string version = core_version(facts);
+  const Settings in_use = settings_in_use(facts, rules.flag_table);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> all;
   for (const Rule& r : asked.rules) {
@@ -160,6 +161,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
     if (!finding) return finding.error();
     all.push_back(std::move(*finding));
   }
+  drop_settings_in_use(all, in_use);
   spell_for_version(all, rules.flag_table, version, keys, framework);
   drop_below_floors(all, rules.flag_table, floors, framework);
   VerdictFacts none;
