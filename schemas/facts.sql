@@ -7,7 +7,7 @@
 -- there". An open set (idle causes, kinds) is in long form with a row for every member that was
 -- looked for. Columns whose comment says "one of: a b c" hold nothing else; rules are checked
 -- against that list. Tables and columns are only ever added; PRAGMA user_version counts changes.
-PRAGMA user_version = 18;
+PRAGMA user_version = 19;
 
 -- One row: the run as a whole and its verdict.
 CREATE TABLE fact_run (
@@ -183,6 +183,7 @@ CREATE TABLE fact_layout (
   stages INTEGER, stages_given INTEGER, -- PP x VPP, and those of an explicit layout
   stages_fit INTEGER,               -- 0: layers or layout do not fit the stages
   stages_problem TEXT,              -- how
+  vpp_choices TEXT,                 -- "2, 4 or 8 (8 layers per stage)": sizes of VPP that divide the layers of a stage; NULL: none, or not known
   stages_nearest TEXT,              -- "VPP 2, or PP 3": values that divide the layers
   sequence_fits INTEGER,            -- 1: sequence a multiple of 2 x CP; NULL also at CP 1
   sequence_arithmetic TEXT, sequence_nearest TEXT,

@@ -130,6 +130,18 @@ Error broken_json(std::string_view text, const std::string& source) {
                   source)};
 }
 
+size_t longest_key(std::string_view text) {
+  size_t longest = 0;
+  const auto look = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::key)
+      longest = std::max(longest, parsed.get_ref<const std::string&>().size());
+    return true;
+  };
+  const auto unused = nlohmann::json::parse(text.begin(), text.end(), look, false);
+  (void)unused;
+  return longest;
+}
+
 }  // namespace
 
 std::optional<Error> nothing_in(std::string_view text, const std::string& source) {
@@ -206,6 +218,13 @@ Error broken_tree(std::string_view text, const std::string& source, size_t line,
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = ends_with(source, ".json") || (first != text.npos && text[first] == '{');
   if (json && !nlohmann::json::accept(text.begin(), text.end())) return broken_json(text, source);
+  constexpr size_t kLongestKey = 1024;  // of a key that stands on one line of YAML
+  if (const size_t longest = json ? longest_key(text) : 0; longest > kLongestKey) {
+    return Error{fmt::format(
+        "{}: line {}: expected keys of at most {} bytes, found one of {} in well-formed JSON; give "
+        "the file without it",
+        source, line, kLongestKey, longest)};
+  }
   std::string_view there;
   for_each_line(text, [&](std::string_view l, size_t number) {
     if (number == line) there = l;

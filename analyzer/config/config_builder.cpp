@@ -128,6 +128,8 @@ void ConfigBuilder::set(const Spelling& spelling, std::string_view value, std::s
     return;
   }
   if (const auto word = key.words.find(value); word != key.words.end()) value = word->second;
+  if (const auto word = spelling.words.find(value); word != spelling.words.end())
+    value = word->second;
   if (key.derived && value == "-1") {  // torchtitan: "what is left", no size of its own
     if (key.minimum == 0) store(key, int64_t{0}, shown, line);
     return;
@@ -239,6 +241,18 @@ void ConfigBuilder::default_framework(std::string_view name) { default_framework
 
 Result<RunConfig> ConfigBuilder::finish() {
   if (refused()) return error_;
+  if (values_.empty() && !outside_.empty()) {
+    std::vector<std::string> keys;
+    for (const auto& [key, where] : outside_) keys.push_back(key);
+    return Error{fmt::format(
+        "{}: expected values of its settings ({}), found that all of them come from "
+        "outside the file{}; set them in the file",
+        source_, fmt::join(keys, ", "),
+        outside_names_.empty()
+            ? ""
+            : fmt::format(" ({})",
+                          shorten(fmt::format("{}", fmt::join(outside_names_, ", ")), 200)))};
+  }
   if (values_.empty()) {
     return Error{fmt::format(
         "{}: expected a run configuration (Megatron-LM flags or argument dump, Bridge or NeMo "

@@ -10,7 +10,7 @@
 
 namespace ws {
 
-enum class Twice { last_wins, first_wins };  // command lines; trees of sections
+enum class Twice { last_wins, first_wins };  // command lines and trees; argument dumps
 
 class ConfigBuilder {
  public:
@@ -28,6 +28,8 @@ class ConfigBuilder {
   void refuse(size_t line, std::string_view shown, std::string_view expected,
               std::string_view found);
   void default_framework(std::string_view name);
+  // What the values that come from outside are made of: "$TP", "the output of a command".
+  void name_outside(std::vector<std::string> names) { outside_names_ = std::move(names); }
 
   bool refused() const { return !error_.message.empty(); }
   size_t known_count() const { return values_.size(); }
@@ -42,6 +44,7 @@ class ConfigBuilder {
   std::map<std::string, UnknownSetting> unknown_;
   std::map<std::string, std::string> outside_;  // key, place
   std::string default_framework_;
+  std::vector<std::string> outside_names_;
   std::vector<std::string> notes_;
   bool environment_ = false;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -18,12 +19,13 @@ constexpr int kNodeBudget = 50'000;
 constexpr int kDepthLimit = 24;
 
 struct Sections {
-  bool bridge = false, native = false, model_card = false;
+  bool bridge = false, native = false, model_card = false, nemo = false;
 };
 
 class TreeReader {
  public:
-  TreeReader(ConfigBuilder& out, const std::string& source) : out_(out), source_(source) {}
+  TreeReader(ConfigBuilder& out, const std::string& source, const YAML::Node& root)
+      : out_(out), source_(source), root_(root) {}
 
   std::optional<Error> walk(const YAML::Node& node, const std::string& path, int depth) {
     if (--budget_ < 0) {
@@ -73,9 +75,35 @@ class TreeReader {
     if (s == nullptr) {
       out_.unknown(path, line_of(node));
     } else {
-      out_.set(*s, node.IsNull() ? "" : node.Scalar(), path, line_of(node));
+      sections_.nemo |= s->of_nemo;
+      out_.set(*s, node.IsNull() ? "" : value_of(node, path), path, line_of(node));
     }
     return std::nullopt;
+  }
+
+  // "${model.x}" and "${.x}" (beside it) of Hydra, where the value stands in the file.
+  std::string value_of(const YAML::Node& node, const std::string& path) const {
+    const std::string& word = node.Scalar();
+    if (word.size() < 4 || word.rfind("${", 0) != 0 || word.find('}') + 1 != word.size())
+      return word;
+    std::string wanted = word.substr(2, word.size() - 3);
+    for (std::string base = path; !wanted.empty() && wanted[0] == '.'; wanted.erase(0, 1)) {
+      const size_t dot = base.rfind('.');
+      base.erase(dot == std::string::npos ? 0 : dot);
+      if (wanted.size() > 1 && wanted[1] == '.') continue;
+      wanted = base + (base.empty() ? wanted.substr(1) : wanted);
+      break;
+    }
+    YAML::Node there = root_;
+    for (size_t at = 0; at <= wanted.size();) {
+      const size_t dot = std::min(wanted.find('.', at), wanted.size());
+      if (!there.IsMap()) return word;
+      const YAML::Node next = there[wanted.substr(at, dot - at)];
+      if (!next.IsDefined()) return word;
+      there.reset(next);
+      at = dot + 1;
+    }
+    return there.IsScalar() && there.Scalar().rfind("${", 0) != 0 ? there.Scalar() : word;
   }
 
   std::optional<Error> sequence(const YAML::Node& node, const Spelling* s, const std::string& path,
@@ -153,6 +181,7 @@ class TreeReader {
 
   ConfigBuilder& out_;
   const std::string& source_;
+  const YAML::Node& root_;
   Sections sections_;
   int budget_ = kNodeBudget;
 };
@@ -160,6 +189,24 @@ class TreeReader {
 std::string format_of(const Sections& s) {
   if (s.bridge) return "Megatron Bridge or NeMo sections";
   return std::string(s.native ? kNativeFormat : kModelCardFormat);
+}
+
+// source: NVIDIA NeMo examples/nlp/language_modeling/conf/megatron_gpt_config.yaml (how much to
+// recompute "not used with 'selective'")
+void finish_nemo(RunConfig& config) {
+  config.notes.emplace_back(
+      "keys of NeMo 1 are read as those of Megatron Bridge that say the same; advice is spelled "
+      "for "
+      "Megatron Bridge");
+  if (text(config, "recompute_granularity") != "selective") return;
+  auto& entries = config.entries;
+  entries.erase(
+      std::remove_if(entries.begin(), entries.end(),
+                     [](const ConfigEntry& e) {
+                       return (e.key == "recompute_method" || e.key == "recompute_num_layers") &&
+                              e.shown.find("activations_checkpoint") != std::string::npos;
+                     }),
+      entries.end());
 }
 
 }  // namespace
@@ -175,17 +222,19 @@ Result<RunConfig> read_tree(std::string_view text, const std::string& source) {
                       source, root.IsSequence() ? "a list" : "a single value")};
     }
     // Twice: the form is known only after the first look.
-    ConfigBuilder look(source, "", Twice::first_wins);
-    TreeReader reader(look, source);
+    ConfigBuilder look(source, "", Twice::last_wins);
+    TreeReader reader(look, source, root);
     if (const auto error = reader.walk(root, "", 0)) return *error;
-    ConfigBuilder out(source, format_of(reader.sections()), Twice::first_wins);
-    TreeReader again(out, source);
+    ConfigBuilder out(source, format_of(reader.sections()), Twice::last_wins);
+    TreeReader again(out, source, root);
     if (const auto error = again.walk(root, "", 0)) return *error;
     if (documents.size() > 1)
       out.note(fmt::format("the file holds {} documents (---): the first is read alone",
                            documents.size()));
     if (reader.sections().bridge) out.default_framework("megatron_bridge");
-    return out.finish();
+    auto config = out.finish();
+    if (config && reader.sections().nemo) finish_nemo(*config);
+    return config;
   } catch (const YAML::Exception& e) {
     const auto from_one = [](int v) { return v < 0 ? size_t{1} : static_cast<size_t>(v) + 1; };
     return broken_tree(text, source, from_one(e.mark.line), from_one(e.mark.column), e.msg);

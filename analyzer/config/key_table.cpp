@@ -91,6 +91,13 @@ KeyTable::KeyTable() {
       variables_[variable].push_back({k, needle});
     }
   }
+  for (const auto& [path, names] : schema.at("x-nemo").items()) {
+    const ConfigKey* k = find(names.at("key").get<std::string>());
+    WS_CHECK(k != nullptr);
+    Spelling& s = paths_[path] = {k, ""};
+    s.of_nemo = paths_.count(path.substr(path.rfind('.') + 1)) == 0;
+    if (const auto words = names.find("words"); words != names.end()) s.words = *words;
+  }
 }
 
 namespace {

@@ -31,6 +31,8 @@ struct ConfigKey {
 struct Spelling {
   const ConfigKey* key = nullptr;
   std::string constant;
+  bool of_nemo = false;                                     // no other framework has this name
+  std::map<std::string, std::string, std::less<>> words{};  // as of a key, of this spelling alone
 };
 
 // How a framework (megatron_lm, megatron_bridge) writes a key; `constant` as in Spelling.

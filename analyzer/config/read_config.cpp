@@ -176,6 +176,25 @@ void add_torchrun_default(RunConfig& config, const std::vector<ShellWord>& words
               entry(config, "gpus_per_node")->place + " (one node, the default of torchrun)");
 }
 
+// WORLD_SIZE=128 RANK=0 python pretrain_gpt.py ...: without a launcher the program takes the job's
+// size from its environment; torchrun sets it by itself.
+void add_world_size(RunConfig& config, const std::vector<ShellWord>& words,
+                    const std::vector<ShellAssignment>& assignments) {
+  const bool torchrun = std::any_of(words.begin(), words.end(), [](const ShellWord& w) {
+    return w.text.find("torchrun") != std::string::npos ||
+           w.text.rfind("torch.distributed.", 0) == 0;
+  });
+  if (torchrun) return;
+  for (auto a = assignments.rbegin(); a != assignments.rend(); ++a) {
+    if (a->name != "WORLD_SIZE") continue;
+    const int64_t ranks = std::atoll(a->value.c_str());
+    if (ranks < 1 || ranks > 4194304 || a->value != fmt::format("{}", ranks)) return;
+    add_missing(config, "gpus", ranks,
+                fmt::format("{}: line {} (WORLD_SIZE)", config.source, a->line));
+    return;
+  }
+}
+
 // "--module llama3 --config llama3_8b" of torchtitan's registry: the second names the model.
 void name_model(const std::vector<ShellWord>& words, ConfigBuilder& out) {
   for (size_t i = 0; i + 1 < words.size(); ++i)
@@ -185,8 +204,10 @@ void name_model(const std::vector<ShellWord>& words, ConfigBuilder& out) {
 
 Result<RunConfig> read_command(std::vector<ShellWord> words,
                                const std::vector<ShellAssignment>& assignments,
-                               const std::string& source, const std::string& format) {
+                               const std::string& source, const std::string& format,
+                               std::vector<std::string> outside = {}) {
   ConfigBuilder out(source, format, Twice::last_wins);
+  out.name_outside(std::move(outside));
   for (const ShellAssignment& a : assignments) out.set_variable(a.name, a.value, a.line);
   read_words(words, out);
   const bool bridge = std::any_of(words.begin(), words.end(), [](const ShellWord& w) {
@@ -200,6 +221,7 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   if (torchtitan) out.default_framework("pytorch");
   auto config = out.finish();
   if (config) add_torchrun_default(*config, words);
+  if (config) add_world_size(*config, words, assignments);
   if (config && torchtitan) {
     config->partial = true;
     add_missing(*config, "fsdp_shard_size", int64_t{0}, "default of torchtitan");
@@ -349,7 +371,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
           source)};
     }
     return read_command(std::move(script->words), script->assignments, source,
-                        "launch script or command line");
+                        "launch script or command line", std::move(script->outside));
   }
   if (text.size() > kTreeLimit) {
     return Error{fmt::format(

@@ -242,4 +242,22 @@ Remedies remedies_of(const RunConfig& config, const Layout& layout, const Pipeli
   return out;
 }
 
+std::string vpp_choices(const RunConfig& config, const Layout& l) {
+  for (const char* key : {"pipeline_layout", "first_stage_layers", "last_stage_layers"})
+    if (entry(config, key) != nullptr || from_outside(config, key)) return "";
+  int64_t layers = integer(config, "num_layers").value_or(0);
+  for (const char* key : {"account_for_embedding", "account_for_loss"})
+    layers += boolean(config, key) == true && layers > 0 ? 1 : 0;
+  if (l.pp < 2 || layers == 0 || layers % l.pp != 0) return "";
+  const int64_t of_stage = layers / l.pp;
+  std::vector<std::string> sizes;
+  for (int64_t n = 2; n <= of_stage; ++n)
+    if (of_stage % n == 0) sizes.push_back(fmt::format("{}", n));
+  if (sizes.empty()) return "";
+  const std::string last = sizes.back();
+  sizes.pop_back();
+  return fmt::format("{}{}{} ({} layers per stage)", fmt::join(sizes, ", "),
+                     sizes.empty() ? "" : " or ", last, of_stage);
+}
+
 }  // namespace ws

@@ -32,4 +32,8 @@ struct Remedies {
 Remedies remedies_of(const RunConfig& config, const Layout& layout, const PipelineSplit& split,
                      const MemoryUse& memory = {}, int64_t fast_domain = 0);
 
+// Sizes of VPP that divide the layers of a stage: "2, 4 or 8 (8 layers per stage)"; "": stages are
+// no even parts of the layers, or have one each.
+std::string vpp_choices(const RunConfig& config, const Layout& layout);
+
 }  // namespace ws

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
@@ -203,7 +204,7 @@ class ShellReader {
       const size_t end = s_.find('`', at_ + 1);
       count_lines(at_, end);
       at_ = end == std::string_view::npos ? s_.size() : end + 1;
-      return append(std::string_view(&kFromOutside, 1));
+      return append_outside("the output of a command");
     }
     ++at_;
     if (peek() == '(') return expand_brackets();
@@ -233,7 +234,8 @@ class ShellReader {
       if (const auto v = Arithmetic(inner.substr(1, inner.size() - 2), values_).run())
         return append(fmt::format("{}", *v));
     }
-    append(std::string_view(&kFromOutside, 1));
+    append_outside(arithmetic ? "$((" + std::string(inner.substr(1, inner.size() - 2)) + "))"
+                              : std::string("the output of a command"));
   }
 
   // Position of the bracket that closes the one at at_; the end of the text when none does.
@@ -266,6 +268,14 @@ class ShellReader {
     const auto it = values_.find(name);
     if (it != values_.end() && !(otherwise && it->second.empty())) return append(it->second);
     if (otherwise && otherwise->find('$') == std::string_view::npos) return append(*otherwise);
+    append_outside("$" + std::string(name));
+  }
+
+  void append_outside(const std::string& what) {
+    constexpr size_t kMost = 20;
+    auto& all = out_.outside;
+    if (all.size() < kMost && std::find(all.begin(), all.end(), what) == all.end())
+      all.push_back(what);
     append(std::string_view(&kFromOutside, 1));
   }
 

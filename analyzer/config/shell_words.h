@@ -27,6 +27,7 @@ struct ShellAssignment {
 struct ShellScript {
   std::vector<ShellWord> words;  // in order, assignments among them left out
   std::vector<ShellAssignment> assignments;
+  std::vector<std::string> outside;  // what was not known: "$TP", "the output of a command"
 };
 
 // `place` is the file's name for messages. Refuses scripts that expand to more than a few MB.

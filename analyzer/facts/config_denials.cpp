@@ -169,6 +169,28 @@ Found loader_workers(const Sides& s) {
   return Denial{"num_workers", workers, "no worker processes", {{"num_workers", int64_t{0}}}, {}};
 }
 
+// A stage of VPP chunks hands each micro-batch over VPP times in each pass: even where all
+// transfers of a moment are one kernel, the step has micro-batches x VPP of them. Without chunks
+// the stages at the ends have two for each micro-batch, or one. source: Megatron-LM
+// megatron/core/pipeline_parallel/schedules.py
+Found virtual_stages(const Sides& s) {
+  const int64_t vpp = s.number("vpp"), pp = s.number("pp"), batch = s.number("global_batch");
+  const int64_t ranks =
+      s.number("gpus") / std::max<int64_t>(1, s.number("tp") * s.number("cp") * pp);
+  const int64_t dp = s.number("dp") > 0 ? s.number("dp") : ranks;
+  const int64_t samples = dp * s.number("micro_batch");
+  if (vpp < 2 || pp < 2 || samples <= 0 || batch % samples != 0 || s.shown.stage_transfers <= 0)
+    return std::nullopt;
+  const auto micro_batches = static_cast<double>(batch / samples);
+  if (s.shown.stage_transfers >= micro_batches * static_cast<double>(vpp)) return std::nullopt;
+  return Denial{"vpp",
+                s.text("vpp"),
+                fmt::format("{:.0f} transfers of a stage for {:.0f} micro-batches",
+                            s.shown.stage_transfers, micro_batches),
+                {},
+                {"vpp", "layers_per_virtual_stage"}};
+}
+
 bool asks_for_fsdp(const Sides& s) {
   const std::string size = s.text("fsdp_shard_size");
   return (!size.empty() && size != "1") || !s.text("fsdp_reshard_after_forward").empty();
@@ -287,6 +309,7 @@ constexpr Found (*kTable[])(const Sides&) = {lone_gpu,
                                              loader_workers,
                                              fully_sharded,
                                              replicated,
+                                             virtual_stages,
                                              context_exchange};
 
 }  // namespace

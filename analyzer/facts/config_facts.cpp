@@ -115,8 +115,9 @@ std::optional<int64_t> dispatcher_given(const RunConfig& config) {
   return 0;
 }
 
-void put_stages(Row& row, const ConfigStudy& study) {
+void put_stages(Row& row, const RunConfig& config, const ConfigStudy& study) {
   if (from_outside(study.layout, "pp")) return;
+  row.put_text("vpp_choices", vpp_choices(config, study.layout));
   row.put("stages", study.layout.stages);
   row.put("stages_given", study.split.given);
   std::string problem = study.split.problem;
@@ -276,7 +277,7 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   put_remedies(row, study.remedies);
   put_shards(row, study.layout, study.remedies.shards);
   put_sequence_and_heads(row, config, study.layout);
-  put_stages(row, study);
+  put_stages(row, config, study);
   put_platform_and_memory(row, study);
   put_fp8_recipe(row, study.platform,
                  study.layout.experts && boolean(config, "multi_latent_attention") == true);

@@ -87,7 +87,9 @@ class Merger {
     const auto it = asked_.find(key);
     if (it != asked_.end() && it->second != value) {
       contradict(key, shown(it->second), shown(value));
-      out_.other_run = out_.other_run || (is_size(key) && defaults_.count(key) == 0);
+      // Experts are not split over ranks by chance, whatever else a file leaves to defaults.
+      out_.other_run =
+          out_.other_run || (is_size(key) && (defaults_.count(key) == 0 || key == "ep"));
       out_.other_scale = out_.other_scale || key == "gpus";
     }
     if (key == "gpus") return;  // what is said of the layout in the file stands on its GPUs

@@ -2,6 +2,7 @@
 #include "facts/config_shown.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace ws {
 namespace {
@@ -65,6 +66,26 @@ KindTraffic* of_kind(ConfigShown& shown, CommKind kind) {
     default:
       return nullptr;
   }
+}
+
+// Of a pipeline, per step of the device that has fewest; 0: not every device has some.
+double stage_transfers(const RunAnalysis& run) {
+  const double devices = static_cast<double>(run.means.devices.size());
+  if (!run.across.pipeline || devices == 0 || run.means.counted == 0) return 0;
+  const double steps = static_cast<double>(run.means.counted) / devices;
+  std::optional<double> out;
+  for (const RankAnalysis& rank : run.ranks) {
+    for (const DeviceAnalysis& device : rank.devices) {
+      double count = 0;
+      for (const CollectiveRow& row : device.collectives) {
+        const bool transfer = row.op == CollectiveOp::send || row.op == CollectiveOp::recv ||
+                              row.op == CollectiveOp::send_recv;
+        if (row.kind == CommKind::pp && transfer) count += static_cast<double>(row.count);
+      }
+      out = std::min(out.value_or(count), count);
+    }
+  }
+  return out.value_or(0) / steps;
 }
 
 bool says(const RankAnalysis& rank, std::string_view setting) {
@@ -150,6 +171,7 @@ ConfigShown config_shown(const RunAnalysis& run, const RunEvidence& evidence) {
   out.step_ns = static_cast<double>(run.means.step_ns());
   out.steps_are_updates = steps_are_updates(run);
   out.lone = lone_gpu(run, evidence);
+  out.stage_transfers = out.whole ? stage_transfers(run) : 0;
   out.no_recompute = out.whole && no_recompute(run, "recompute_would_show");
   out.no_checkpoint = out.whole && no_recompute(run, "recompute_ranges_would_show");
   out.recompute = recompute_everywhere(run, out.step_ns, kRecomputeMatters);

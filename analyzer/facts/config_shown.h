@@ -26,9 +26,10 @@ struct ConfigShown {
   bool whole = false;
   double step_ns = 0;
   KindTraffic tp, dp, cp;
-  bool no_recompute = false;         // looked for where it would show, and not there
-  bool no_checkpoint = false;        // likewise, of any module
-  bool recompute = false;            // every rank has it, by ranges, for a share of the step
+  double stage_transfers = 0;  // sends and receives per step of the rank that has fewest; 0: none
+  bool no_recompute = false;   // looked for where it would show, and not there
+  bool no_checkpoint = false;  // likewise, of any module
+  bool recompute = false;      // every rank has it, by ranges, for a share of the step
   bool recompute_of_layers = false;  // for more of it than norms and activations of any layer
   bool user_buffers = false;         // kernels of Transformer Engine's overlap of TP
   bool steps_are_updates = false;    // of the optimizer, surely

@@ -18,7 +18,7 @@
 namespace ws {
 namespace {
 
-constexpr int kVersion = 18;
+constexpr int kVersion = 19;
 
 // Every table and column of the schema, as tables: a file that lost one is no fact database, and
 // what is read from it would blame the reader.

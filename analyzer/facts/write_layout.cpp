@@ -132,7 +132,9 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     if (auto ok = insert_row(db, "fact_layout", alone); !ok) return ok.error();
     return insert_row(db, "fact_throughput", {});
   }
-  const RunConfig config = as_it_ran(*in.options.config, *in.merge);
+  RunConfig config = as_it_ran(*in.options.config, *in.merge);
+  if (run.world_size && !in.merge->other_run)
+    add_missing(config, "gpus", *run.world_size, "recording");
   const ConfigStudy study = study_config(config, in.platforms, platform, in.gpu.smallest_bytes);
   const bool other_run = in.merge->other_run;
   FactRowValues layout = layout_row(config, study);

@@ -101,6 +101,21 @@ bool is_cut_json(std::string_view bytes) {
   return last != '}' && last != ']';
 }
 
+// What stands in a packed file by its name, where unpacking it would not help: "report.csv.xz".
+std::string_view packed_table(std::string_view path) {
+  constexpr std::string_view kPacked[] = {".xz", ".zst", ".bz2", ".zip"};
+  const auto take = [&](std::string_view end) {
+    const bool ends = path.size() > end.size() && path.substr(path.size() - end.size()) == end;
+    if (ends) path.remove_suffix(end.size());
+    return ends;
+  };
+  if (!std::any_of(std::begin(kPacked), std::end(kPacked), take)) return {};
+  return take(".csv")       ? " with a CSV table in it"
+         : take(".parquet") ? " with a Parquet table in it"
+         : take(".arrow")   ? " with an Arrow table in it"
+                            : std::string_view{};
+}
+
 }  // namespace
 
 Recognised recognise(const FileHead& head) {
@@ -138,9 +153,11 @@ bool is_damaged(const FileHead& head) {
 Error refusal(const std::string& path, const FileHead& head) {
   const std::string_view bytes = head.bytes;
   if (starts_with(bytes, kSqliteMagic)) return foreign_database(path);
-  if (const Recognised known = recognise(head); !known.found.empty())
-    return Error{
-        fmt::format("{}: expected a trace, found {}; {}", path, known.found, known.advice)};
+  if (const Recognised known = recognise(head); !known.found.empty()) {
+    const std::string_view table = packed_table(path);
+    return Error{fmt::format("{}: expected a trace, found {}{}; {}", path, known.found, table,
+                             table.empty() ? std::string_view(known.advice) : kOfNsysJax)};
+  }
   if (begins_with_zeros(bytes)) {
     return Error{fmt::format(
         "{}: expected a trace, found a header of zeros: the export did not finish; run nsys export "

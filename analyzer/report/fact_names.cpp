@@ -123,6 +123,8 @@ constexpr FactName kNames[] = {
     {"heads_arithmetic", ""},
     {"heads_nearest", ""},
     {"stages_nearest", ""},
+    {"vpp_choices", ""},
+    {"coalesce(lay.vpp_choices, 'above 1, a divisor of the layers per stage')", ""},
     {"min_gpus", "smallest job"},
     {"attention_product", "TP x CP x PP"},
     {"expert_product", "ETP x EP x PP"},

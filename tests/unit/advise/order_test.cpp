@@ -329,3 +329,19 @@ TEST_CASE("unless: what would say it with numbers is not asked for once it is sa
   const auto g = ordered({open, {"b_full", "fit", {}, 50, 0.1, FindingStatus::unknown}}, kLaunch);
   CHECK(g[0].status == FindingStatus::unknown);
 }
+
+TEST_CASE("faults stand first; advice that a setting without effect comes after stands before it") {
+  VerdictFacts file{false, "", ""};
+  file.faults_first = true;
+  const auto entry = [](const char* id, const char* phase, const char* kind,
+                        std::vector<std::string> after = {}) {
+    Entry e{id, phase};
+    e.kind = kind;
+    e.after = std::move(after);
+    return e;
+  };
+  CHECK(ids(ordered({entry("c/advice", "fit", "advice"), entry("c/other", "fit", "advice"),
+                     entry("c/silent", "scale", "silent", {"c/advice"}),
+                     entry("c/error", "retune", "error", {"c/other"})},
+                    file)) == "c/error c/advice c/silent c/other ");
+}

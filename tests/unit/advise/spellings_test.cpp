@@ -40,6 +40,26 @@ TEST_CASE("flags in use are left out of the advice, not out of what is said of t
   CHECK(left("--a", "silent") == "--a");
 }
 
+TEST_CASE("what is said of the configuration names no value that is there already") {
+  Settings in_use;
+  in_use.words = {"CONF=expandable_segments:True", "--a"};
+  in_use.given = {{"megatron_lm", "--interval", "50"}, {"megatron_bridge", "type", "\"flex\""}};
+  const Action rest = {"any", "first step", "watch the peak", ""};
+  const auto stays = [&](const Action& a) {
+    return left_of({a, rest}, in_use, "advice").size() == 2;
+  };
+  CHECK_FALSE(stays({"env", "CONF", "expandable_segments:True", ""}));
+  CHECK(stays({"env", "CONF", "without expandable_segments:True", ""}));
+  CHECK_FALSE(stays({"megatron_lm", "--interval", "50", ""}));
+  CHECK(stays({"megatron_lm", "--interval", "leave it out", ""}));
+  CHECK(stays({"megatron_lm", "--interval --a", "50", ""}));
+  CHECK(stays({"megatron_lm", "--a", "leave it out", ""}));
+  CHECK_FALSE(stays({"megatron_bridge", "cfg.model.type", "\"flex\"", ""}));
+  CHECK(stays({"megatron_bridge", "cfg.model.type", "\"alltoall\"", ""}));
+  // Something is left to say.
+  CHECK(left_of({{"megatron_lm", "--interval", "50", ""}}, in_use, "error").size() == 1);
+}
+
 TEST_CASE("keys of Bridge that are True already are left out, the path of the others stays") {
   Settings in_use;
   in_use.keys = {"a", "c"};

@@ -193,4 +193,21 @@ TEST_CASE("remedies: what comes from outside, and sizes beyond any job, are not 
   CHECK_FALSE(many.layout_nearest.empty());
 }
 
+TEST_CASE("remedies: sizes of VPP that divide the layers of a stage") {
+  const auto choices = [](const std::string& yaml) {
+    const auto config = read_config(yaml, "test.yaml");
+    REQUIRE(config);
+    return vpp_choices(*config, layout_of(*config));
+  };
+  CHECK(choices("pp: 4\nnum_layers: 32\n") == "2, 4 or 8 (8 layers per stage)");
+  CHECK(choices("pp: 4\nnum_layers: 20\n") == "5 (5 layers per stage)");
+  CHECK(choices("pp: 4\nnum_layers: 4\n").empty());
+  CHECK(choices("pp: 4\nnum_layers: 30\n").empty());
+  CHECK(choices("pp: 4\nnum_layers: 31\naccount_for_embedding: true\n") ==
+        "2, 4 or 8 (8 layers per stage)");
+  CHECK(choices("pp: 4\nnum_layers: 32\nfirst_stage_layers: 5\n").empty());
+  CHECK(choices("pp: 1\nnum_layers: 32\n").empty());
+  CHECK(choices("pp: 4\n").empty());
+}
+
 }  // namespace ws

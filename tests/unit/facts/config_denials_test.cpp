@@ -130,6 +130,28 @@ TEST_CASE("denials: full recompute where it would show") {
             .empty());
 }
 
+TEST_CASE("denials: virtual stages where the stages hand over once a micro-batch") {
+  const auto keys = [](int64_t sends, const FactRowValues& changes) {
+    RunAnalysis run = run_with(CommKind::pp, {row(CommKind::pp, CollectiveOp::send_recv, sends)});
+    run.across.pipeline = PipelineShape{};
+    run.across.pipeline->stages = 2;
+    FactRowValues asked = {{"vpp", int64_t{4}},         {"pp", int64_t{2}},
+                           {"gpus", int64_t{2}},        {"tp", int64_t{1}},
+                           {"cp", int64_t{1}},          {"micro_batch", int64_t{1}},
+                           {"global_batch", int64_t{8}}};
+    for (const auto& [key, value] : changes) asked[key] = value;
+    return denied_keys(run, asked);
+  };
+  CHECK(keys(16, {}) == "vpp");
+  CHECK(keys(32, {}).empty());  // one kernel of all transfers at a time
+  CHECK(keys(64, {}).empty());
+  CHECK(keys(16, {{"vpp", int64_t{2}}}).empty());
+  CHECK(keys(15, {{"vpp", int64_t{2}}}) == "vpp");
+  CHECK(keys(16, {{"vpp", int64_t{1}}}).empty());
+  CHECK(keys(16, {{"gpus", int64_t{0}}}).empty());          // micro-batches are not known
+  CHECK(keys(16, {{"global_batch", int64_t{4}}}).empty());  // half as many
+}
+
 TEST_CASE("denials: experts of the file where no rank has a kernel of them") {
   const auto keys = [](const char* setting, const FactRowValues& asked) {
     return denied_keys(run_with(CommKind::dp, {},
