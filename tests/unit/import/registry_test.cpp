@@ -88,6 +88,11 @@ TEST_CASE("what is not a trace is refused with its reason") {
   for (const char* name : {"x.sqlite", "snapshot.pickle", "x.xplane.pb"})
     CHECK(refusal_of(folder.add(name, "\x80\x04 anything")).find("nsys export") ==
           std::string::npos);
+  // Unpacking a table would not help.
+  const std::string table = refusal_of(folder.add("report.csv.xz", "\xfd\x37zXZ and so on"));
+  CHECK(table.find("xz data with a CSV table in it; of nsys-jax give") != std::string::npos);
+  CHECK(refusal_of(folder.add("trace.json.xz", "\xfd\x37zXZ")).find("unpack it with xz -d") !=
+        std::string::npos);
   CHECK(refusal_of(folder.path).find("found a folder") != std::string::npos);
   CHECK(refusal_of(folder.path + "/absent").find("No such file") != std::string::npos);
   CHECK(refusal_of("/dev/null").find("device or pipe") != std::string::npos);
