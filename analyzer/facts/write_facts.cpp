@@ -65,7 +65,9 @@ Result<FactDb> write_facts(const RunAnalysis& run, const Platforms& platforms,
     if (auto c = work_against_time(in.work)) of_other_run.push_back(*c);
     in.merge = merge_config(asked, recorded, defaults, layout_against_gpus(study.layout, world),
                             in.shown, of_other_run);
-    if (world > 0 && !in.merge->other_run) in.merge->row.try_emplace("gpus", world);
+    const int64_t shards = study.layout.shard_product.value_or(1);
+    if (world > 0 && world % shards == 0 && !in.merge->other_run)
+      in.merge->row.try_emplace("gpus", world);
     if (own_program) in.merge->contradictions.push_back(*in.other_framework);
     if (const auto other = other_platform(*options.config, in))
       in.merge->contradictions.push_back(*other);

@@ -133,7 +133,8 @@ Result<void> write_layout(const Database& db, const FactInput& in) {
     return insert_row(db, "fact_throughput", {});
   }
   RunConfig config = as_it_ran(*in.options.config, *in.merge);
-  if (run.world_size && !in.merge->other_run)
+  const int64_t shards = layout_of(config).shard_product.value_or(1);
+  if (run.world_size && *run.world_size % shards == 0 && !in.merge->other_run)
     add_missing(config, "gpus", *run.world_size, "recording");
   const ConfigStudy study = study_config(config, in.platforms, platform, in.gpu.smallest_bytes);
   const bool other_run = in.merge->other_run;
