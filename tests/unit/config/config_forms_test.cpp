@@ -1,33 +1,7 @@
 // Forms that more than one program writes: NeMo 1, values from outside, keys that stand twice.
-#include "config/read_config.h"
-#include "support/catch.h"
+#include "unit/config/read_text.h"
 
 namespace ws {
-namespace {
-
-RunConfig read(const std::string& text) {
-  auto config = read_config(text, "run");
-  if (!config) FAIL(config.error().message);
-  return *config;
-}
-
-std::string refusal(const std::string& text, const std::string& name = "run") {
-  const auto config = read_config(text, name);
-  REQUIRE_FALSE(config);
-  return config.error().message;
-}
-
-std::string value(const RunConfig& config, const std::string& key) {
-  const ConfigEntry* e = entry(config, key);
-  return e == nullptr ? "-" : shown_value(e->value);
-}
-
-bool has_note(const RunConfig& config, const std::string& part) {
-  return std::any_of(config.notes.begin(), config.notes.end(),
-                     [&](const std::string& n) { return n.find(part) != std::string::npos; });
-}
-
-}  // namespace
 
 TEST_CASE("read config: keys that NeMo 1 alone has") {
   const std::string file = R"(trainer:

@@ -1,36 +1,12 @@
 // The same settings in every form, and what each form has of its own.
-#include "config/read_config.h"
-
-#include "support/catch.h"
+#include "unit/config/read_text.h"
 
 namespace ws {
 namespace {
 
-RunConfig read(const std::string& text) {
-  auto config = read_config(text, "run");
-  if (!config) FAIL(config.error().message);
-  return *config;
-}
-
-std::string refusal(const std::string& text) {
-  const auto config = read_config(text, "run");
-  REQUIRE_FALSE(config);
-  return config.error().message;
-}
-
-std::string value(const RunConfig& config, const std::string& key) {
-  const ConfigEntry* e = entry(config, key);
-  return e == nullptr ? "-" : shown_value(e->value);
-}
-
 bool has_unknown(const RunConfig& config, const std::string& name) {
   return std::any_of(config.unknown.begin(), config.unknown.end(),
                      [&](const UnknownSetting& u) { return u.name == name; });
-}
-
-bool has_note(const RunConfig& config, const std::string& part) {
-  return std::any_of(config.notes.begin(), config.notes.end(),
-                     [&](const std::string& n) { return n.find(part) != std::string::npos; });
 }
 
 const std::string kScript = R"(#!/bin/bash
