@@ -123,7 +123,7 @@ CREATE TABLE fact_config (
   grad_reduce_in_fp32 INTEGER, optimizer_cpu_offload INTEGER, -- 0 or 1
   bf16 INTEGER, fp16 INTEGER,       -- 0 or 1
   fp8_format TEXT,                  -- one of: e4m3 hybrid
-  fp8_recipe TEXT,                  -- one of: delayed tensorwise blockwise mxfp8 custom
+  fp8_recipe TEXT,                  -- one of: delayed tensorwise rowwise blockwise mxfp8 custom
   fp4_format TEXT,                  -- one of: e2m1
   fp8_param_gather INTEGER, reuse_grad_buf_for_mxfp8_param_ag INTEGER, -- 0 or 1
   cuda_graph_impl TEXT,             -- one of: none local transformer_engine full_iteration

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/torchtitan.h"
+
 namespace ws {
 namespace {
 
@@ -40,11 +42,14 @@ Choices choices_of(const RunConfig& config, const Layout& layout,
     out.offloaded = list(config, "offload_modules").value_or(std::vector<std::string>{});
   // What torchtitan's or a script's own selection keeps is not in the file.
   if (text(config, "framework") == "pytorch" &&
-      text(config, "recompute_granularity") == "selective" && out.recomputed.empty())
+      text(config, "recompute_granularity") == "selective" && out.recomputed.empty() &&
+      !every_nth_recomputed(config))
     assumed.emplace_back("the lines are those without recompute: a selection recomputes some");
   const std::string precision = precision_of(config).value_or("bf16");
   out.fp32 = precision == "fp32" || precision == "tf32";
-  out.fp8 = precision == "fp8" || precision == "mxfp8" || precision == "nvfp4";
+  // torchao keeps the input of a GEMM as it came. source: torchao float8/float8_linear.py
+  out.fp8 = text(config, "framework") != "pytorch" &&
+            (precision == "fp8" || precision == "mxfp8" || precision == "nvfp4");
   const auto sp = boolean(config, "sequence_parallel");
   out.sequence_parallel = layout.tp > 1 && sp.value_or(true);
   if (layout.tp > 1 && !sp) assumed.emplace_back("sequence parallelism");
@@ -171,6 +176,10 @@ ActivationRules activation_rules(const RunConfig& config, const Layout& layout, 
   out.logits_bytes = (fused ? 4 : 4 + s.w) * d(m.vocab) / s.tp;
   out.layer_input_bytes = s.w * s.h / s.split;
   out.full = text(config, "recompute_granularity") == "full";
+  if (const auto nth = every_nth_recomputed(config)) {
+    out.full = true;
+    out.every_nth = *nth;
+  }
   const double n = d(integer(config, "recompute_num_layers").value_or(1));
   if (text(config, "recompute_method") == "block")
     out.block_layers = n;
@@ -182,11 +191,12 @@ ActivationRules activation_rules(const RunConfig& config, const Layout& layout, 
 InFlight stages_in_flight(const Layout& layout, const std::vector<const Stage*>& stages,
                           int64_t rank) {
   const int64_t vpp = static_cast<int64_t>(stages.size());
-  const int64_t most =
-      layout.accumulation ? saturating_product(*layout.accumulation, vpp) : int64_t{1} << 40;
-  int64_t held = layout.pp == 1 ? 1
-                 : vpp == 1     ? layout.pp - rank
-                                : (layout.pp - rank - 1) * 2 + (vpp - 1) * layout.pp + 1;
+  const auto pass = layout.in_one_pass ? layout.in_one_pass : layout.accumulation;
+  const int64_t most = pass ? saturating_product(*pass, vpp) : int64_t{1} << 40;
+  int64_t held = layout.pp == 1                 ? 1
+                 : layout.forward_first && pass ? std::min(most, int64_t{1} << 16)
+                 : vpp == 1                     ? layout.pp - rank
+                            : (layout.pp - rank - 1) * 2 + (vpp - 1) * layout.pp + 1;
   held = std::min(held, most);
   InFlight out;
   // Interleaving runs PP micro-batches through a stage before it turns to the next.
@@ -222,6 +232,7 @@ void add_activations(RankMemory& rank, const ActivationRules& rules, const InFli
   if (rules.full) {
     const double layers = dense + moe;
     double recomputed = layers;
+    if (rules.every_nth > 1) recomputed = std::floor(layers / d(rules.every_nth));
     if (rules.block_layers >= 0)
       recomputed = std::min(layers, rules.block_layers * in_flight.stages);
     put("inputs of recomputed layers",

@@ -19,6 +19,7 @@ struct ActivationRules {
   double logits_bytes = 0;       // per token, on the rank of the loss
   bool full = false;             // full recompute: only the layer's input stays
   double block_layers = -1;      // of each stage that recompute fully; -1: all
+  int64_t every_nth = 1;         // where layers recompute fully, which
   double layers_per_unit = 1;    // uniform: layers that share one kept input
   double layer_input_bytes = 0;  // per token
 };

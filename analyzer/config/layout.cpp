@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "config/torchtitan.h"
+
 namespace ws {
 namespace {
 
@@ -20,6 +22,7 @@ std::optional<int64_t> whole_quotient(std::optional<int64_t> a, int64_t b) {
 
 std::optional<int64_t> virtual_stages(const RunConfig& config, int64_t pp) {
   if (const auto v = integer(config, "vpp")) return v;
+  if (text(config, "framework") == "pytorch") return pipelining_stages(config, pp);
   const auto per_stage = integer(config, "layers_per_virtual_stage");
   const auto units = pipeline_units(config);
   if (!per_stage || !units) return std::nullopt;
@@ -123,6 +126,7 @@ Layout layout_of(const RunConfig& config) {
   if (out.attention_known) out.dp = whole_quotient(out.gpus, out.attention_product);
   if (!out.gpus) out.dp = integer(config, "dp");
   if (out.experts && out.expert_known) out.edp = whole_quotient(out.gpus, out.expert_product);
+  cut_batch(config, out);
   if (out.dp && out.micro_batch) {
     out.accumulation =
         whole_quotient(out.global_batch, saturating_product(*out.dp, *out.micro_batch));
@@ -133,10 +137,10 @@ Layout layout_of(const RunConfig& config) {
                    from_outside(config, "layers_per_virtual_stage"));
   if (out.pp > 1 && !stages_unknown) {
     out.stages = saturating_product(out.pp, out.vpp.value_or(1));
-    if (out.accumulation) {
-      out.bubble_share =
-          static_cast<double>(out.pp - 1) /
-          (static_cast<double>(out.vpp.value_or(1)) * static_cast<double>(*out.accumulation));
+    if (out.accumulation && !out.zero_bubble) {
+      const int64_t pass = std::min(*out.accumulation, out.in_one_pass.value_or(*out.accumulation));
+      out.bubble_share = static_cast<double>(out.pp - 1) /
+                         (static_cast<double>(out.vpp.value_or(1)) * static_cast<double>(pass));
     }
   }
   return out;
@@ -165,7 +169,7 @@ std::optional<std::string> precision_of(const RunConfig& config) {
     return text(config, "fp8_recipe") == "mxfp8" || names("mxfp8") ? "mxfp8" : "fp8";
   if (boolean(config, "bf16") == true || names("bf16") || names("bfloat16")) return "bf16";
   if (boolean(config, "fp16") == true || names("fp16") || names("float16")) return "fp16";
-  if (names("float32")) return "fp32";
+  if (names("float32") || names("fp32")) return "fp32";
   if (boolean(config, "bf16") == false && boolean(config, "fp16") == false) return "fp32";
   return std::nullopt;
 }

@@ -29,11 +29,15 @@ struct Layout {
   std::optional<int64_t> shards, replicas;           // of FSDP, where given; shards above 1 only
   std::optional<int64_t> gpus, seq_len, micro_batch, global_batch;
   bool gpus_from_degrees = false;  // nothing else says how many: the degrees leave one number
+  bool batch_from_ranks = false;   // no global batch is given: what the ranks take at once
+  // Of the schedule: no bubble to speak of; every forward pass before the first backward.
+  bool zero_bubble = false, forward_first = false;
   int64_t attention_product = 1, expert_product = 1;
   std::optional<int64_t> shard_product;  // of what is given of R x S, x TP x CP x PP
   std::optional<int64_t> min_gpus;
   std::optional<int64_t> dp, edp;       // whole numbers only
   std::optional<int64_t> accumulation;  // micro-batches per step and rank
+  std::optional<int64_t> in_one_pass;   // of them, where the pipeline fills more than once a step
   std::optional<int64_t> cp_suggested;  // seq_len / 4096 to a power of two, over TP
   std::optional<int64_t> stages;        // PP x VPP
   std::optional<double> bubble_share;   // (PP - 1) / (VPP x accumulation)

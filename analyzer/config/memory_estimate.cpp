@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "config/activations.h"
+#include "config/torchtitan.h"
 
 namespace ws {
 namespace {
@@ -60,7 +61,8 @@ void add_compute_copy(const RunConfig& config, const std::string& precision, boo
                       StateBytes& out) {
   const bool narrow = precision != "fp32" && precision != "tf32";
   if (!sharded && !narrow) return;
-  out.compute = narrow ? 2 : 4;
+  const bool gathers_fp8 = sharded && boolean(config, "fp8_param_gather") == true;
+  out.compute = gathers_fp8 ? 1 : narrow ? 2 : 4;
   const bool kept = boolean(config, "fsdp_reshard_after_forward") == false;
   out.compute_layers = !sharded || kept ? -1 : 3;  // two gathered, one gradient on its way
 }
@@ -71,7 +73,8 @@ StateBytes state_bytes(const RunConfig& config, const Layout& layout,
   const std::string precision = precision_of(config).value_or("bf16");
   const bool pytorch = text(config, "framework") == "pytorch";
   if (precision == "fp32" || pytorch) out.weight = 4;
-  if (boolean(config, "fp8_param_gather") == true) out.weight = precision == "mxfp8" ? 2 : 1;
+  const bool fp8_weights = boolean(config, "fp8_param_gather") == true && !pytorch;
+  if (fp8_weights) out.weight = precision == "mxfp8" ? 2 : 1;
   const auto fp32_gradients = boolean(config, "grad_reduce_in_fp32");
   out.gradient = fp32_gradients.value_or(true) || pytorch ? 4 : 2;
   if (!fp32_gradients && !pytorch) assumed.emplace_back("gradients in FP32 (grad_reduce_in_fp32)");
@@ -104,6 +107,9 @@ StateBytes state_bytes(const RunConfig& config, const Layout& layout,
     out.expert_model_shard = expert_shard;
   }
   if (pytorch) add_compute_copy(config, precision, sharded, out);
+  // CPUOffloadPolicy keeps all that is sharded on the host, whatever runs beside it.
+  if (pytorch && sharded && boolean(config, "optimizer_cpu_offload") == true)
+    out.weight = out.gradient = out.optimizer = 0;
   if (pytorch && !sharded && dp > 1 && boolean(config, "ddp_gradient_as_bucket_view") != true) {
     out.bucket = out.gradient;
     if (!boolean(config, "ddp_gradient_as_bucket_view"))
@@ -210,7 +216,8 @@ namespace {
 bool unknown_selection(const RunConfig& config) {
   return text(config, "framework") == "pytorch" &&
          text(config, "recompute_granularity") == "selective" &&
-         list(config, "recompute_modules").value_or(std::vector<std::string>{}).empty();
+         list(config, "recompute_modules").value_or(std::vector<std::string>{}).empty() &&
+         !every_nth_recomputed(config);
 }
 
 RunConfig with_full_recompute(RunConfig config) {

@@ -180,7 +180,9 @@ std::vector<int64_t> even_counts(const RunConfig& config, const Layout& layout, 
   const int64_t units = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
   const auto per_stage = integer(config, "layers_per_virtual_stage");
   const bool no_vpp = per_stage && !layout.vpp && layout.pp > 1;
-  if (units % n != 0 || no_vpp) {
+  // PyTorch gives the first stages one layer more.
+  const bool uneven_too = text(config, "framework") == "pytorch";
+  if ((units % n != 0 || no_vpp) && !uneven_too) {
     problem = std::to_string(units) + " layers" +
               (embedding || loss ? " (with embedding or loss)" : "") + " do not divide into PP " +
               (no_vpp ? std::to_string(layout.pp) + " x " + std::to_string(*per_stage) +

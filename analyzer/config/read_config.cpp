@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/broken_text.h"
 #include "config/readers.h"
+#include "config/torchtitan.h"
 
 namespace ws {
 namespace {
@@ -124,18 +125,6 @@ void add_megatron_defaults(RunConfig& config) {
   add_missing(config, "moe_token_dispatcher_type", std::string("allgather"), place);
 }
 
-// source: torchtitan torchtitan/config/job_config.py (data_parallel_shard_degree = -1: FSDP over
-// all that is left; gc_freq), torchtitan/tools/utils.py (its loop collects, Python's timing is off)
-void add_torchtitan_defaults(RunConfig& config) {
-  const std::string place = "default of torchtitan";
-  add_missing(config, "fsdp_shard_size", int64_t{0}, place);
-  for (const char* degree : {"fsdp_replicas", "tp", "pp", "cp"})
-    add_missing(config, degree, int64_t{1}, place);
-  if (entry(config, "ep") != nullptr) add_missing(config, "etp", int64_t{1}, place);
-  add_missing(config, "manual_gc", true, place);
-  add_missing(config, "manual_gc_interval", int64_t{50}, place);
-}
-
 // A command line is whole when nothing of it comes from outside.
 bool is_whole(const RunConfig& config, const std::vector<ShellWord>& words) {
   const bool megatron = entry(config, "num_layers") != nullptr || entry(config, "tp") != nullptr ||
@@ -225,6 +214,7 @@ Result<RunConfig> read_command(std::vector<ShellWord> words,
   if (config && torchtitan) {
     config->partial = true;
     add_missing(*config, "fsdp_shard_size", int64_t{0}, "default of torchtitan");
+    add_converters(*config);
     config->notes.push_back(
         "torchtitan takes the rest from its TOML (--job.config_file) or its registry (--config): "
         "what is not among the flags counts as unknown");
@@ -358,7 +348,7 @@ Result<RunConfig> read_config(std::string_view text, const std::string& source) 
     read_settings(text, out);
     out.default_framework("pytorch");
     auto config = out.finish();
-    if (config) add_torchtitan_defaults(*config);
+    if (config) add_torchtitan_defaults(*config), add_converters(*config);
     return config;
   }
   if (first != '{' && (has_known_flags(text) || has_overrides(text))) {

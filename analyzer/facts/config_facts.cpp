@@ -252,7 +252,10 @@ FactRowValues config_row(const RunConfig& config) {
   if (const auto impl = text(config, "cuda_graph_impl"))
     out["cuda_graphs"] = static_cast<int64_t>(*impl != "none");
   if (const std::string key = graph_key(config); !key.empty()) out["cuda_graph_key"] = key;
-  if (const auto vpp = layout_of(config).vpp) out["vpp"] = *vpp;
+  const Layout layout = layout_of(config);
+  if (layout.vpp) out["vpp"] = *layout.vpp;
+  if (layout.micro_batch) out["micro_batch"] = *layout.micro_batch;
+  if (layout.global_batch) out["global_batch"] = *layout.global_batch;
   if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
   // FSDP of PyTorch shards over all of data parallel where no size is given.
   const std::string sharding = text(config, "fsdp_sharding").value_or("");

@@ -233,7 +233,7 @@ TEST_CASE("torchtitan: releases before the sections parallelism and compile") {
   CHECK(value(c, "cp") == "4");
   CHECK(value(c, "torch_compile") == "true");
   CHECK(value(c, "tp_comm_overlap") == "true");
-  CHECK(has_unknown(c, "experimental.pipeline_parallel_schedule"));
+  CHECK(value(c, "pipeline_schedule") == "1f1b");
   CHECK(value(read("[training]\ndata_parallel_degree = -1\n"), "fsdp_shard_size") == "0");
 }
 
