@@ -256,7 +256,9 @@ bool lacks_value(const std::string& text, const std::vector<EvidenceValue>& evid
   });
 }
 
-bool is_for(const RuleLine& line, const std::vector<std::string>& frameworks) {
+// Of a rule or a line: `frameworks` are those that the run may be of.
+template <class T>
+bool is_for(const T& line, const std::vector<std::string>& frameworks) {
   const auto& of = line.frameworks;
   return frameworks.empty() || of.empty() ||
          std::find_first_of(of.begin(), of.end(), frameworks.begin(), frameworks.end()) != of.end();
@@ -325,9 +327,13 @@ Result<Finding> evaluate(const RuleSandbox& sandbox, const Rule& rule) {
   if (best && !*best) return Error{fmt::format("{}: {}", rule.id, best->error().message)};
   auto frameworks = frameworks_of(sandbox);
   if (!frameworks) return Error{fmt::format("{}: {}", rule.id, frameworks.error().message)};
-  if (best) return finding_of(rule, std::move(**best), *frameworks);
-  auto row = empty_row(sandbox, rule);
+  auto row = best ? std::move(*best) : empty_row(sandbox, rule);
   if (!row) return Error{fmt::format("{}: {}", rule.id, row.error().message)};
+  if (!is_for(rule, *frameworks)) {
+    row->clauses.push_back(
+        {fmt::format("framework IN ({})", fmt::join(rule.frameworks, ", ")), false, {}});
+    ++row->failed;
+  }
   return finding_of(rule, std::move(*row), *frameworks);
 }
 

@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 const Words kKeys = {"id",      "title",    "wall",      "phase",   "causes", "rank",
                      "from",    "kind",     "breaks",    "unless",  "when",   "evidence",
                      "actions", "gain",     "published", "safety",  "after",  "conflicts",
-                     "why",     "pitfalls", "verify",    "sources", "since"};
+                     "why",     "pitfalls", "verify",    "sources", "since",  "frameworks"};
 const Words kWalls = {"memory", "communication", "compute_host"};
 const Words kPhases = {"data", "fit", "scale", "profile", "retune"};
 const Words kFrameworks = {"any", "megatron_lm", "megatron_bridge", "pytorch", "env", "nsys"};
@@ -148,12 +148,11 @@ void read_actions(ShapeReader& in, const json& o, Rule& rule) {
     in.problem("/actions", "expected one without `when`, so that there is always something to do");
 }
 
-// Words alone, or with what says for which runs they are.
-RuleLine read_line(ShapeReader& in, const json& v, const std::string& pointer, size_t least) {
-  if (!v.is_object()) return {in.line(v, pointer, least), {}, ""};
-  in.keys(v, pointer, {"text", "frameworks", "when"});
-  RuleLine out{in.text(v, pointer, "text", least), {}, in.text(v, pointer, "when", 0)};
-  const json names = v.value("frameworks", json::array());
+// For which they are; empty: for all.
+std::vector<std::string> read_frameworks(ShapeReader& in, const json& o,
+                                         const std::string& pointer) {
+  std::vector<std::string> out;
+  const json names = o.value("frameworks", json::array());
   if (!names.is_array()) {
     in.problem(pointer + "/frameworks",
                fmt::format("expected a list, found {}", names.type_name()));
@@ -164,9 +163,17 @@ RuleLine read_line(ShapeReader& in, const json& v, const std::string& pointer, s
     if (std::find(kNamed.begin(), kNamed.end(), s) == kNamed.end())
       in.problem(pointer + "/frameworks",
                  fmt::format("expected some of {}, found `{}`", fmt::join(kNamed, " "), shown(s)));
-    out.frameworks.push_back(s);
+    out.push_back(s);
   }
   return out;
+}
+
+// Words alone, or with what says for which runs they are.
+RuleLine read_line(ShapeReader& in, const json& v, const std::string& pointer, size_t least) {
+  if (!v.is_object()) return {in.line(v, pointer, least), {}, ""};
+  in.keys(v, pointer, {"text", "frameworks", "when"});
+  return {in.text(v, pointer, "text", least), read_frameworks(in, v, pointer),
+          in.text(v, pointer, "when", 0)};
 }
 
 std::vector<RuleLine> read_lines(ShapeReader& in, const json& o, const char* key, bool required) {
@@ -276,6 +283,7 @@ std::string read_shape(ShapeReader& in, const json& o, const std::string& id, Ru
   read_gain(in, o, rule);
   rule.published = read_lines(in, o, "published", false);
   rule.safety = in.choice(o, "", "safety", kSafeties, false);
+  rule.frameworks = read_frameworks(in, o, "");
   rule.kind = in.choice(o, "", "kind", kKinds, false);
   read_breaks(in, o, rule);
   rule.after = in.texts(o, "after", false, 0);

@@ -65,6 +65,7 @@ struct Rule {
   std::vector<RuleAction> actions;
   std::optional<GainRule> gain;
   std::string safety, since;
+  std::vector<std::string> frameworks;  // it is asked of these alone, where the run's is known
   std::string kind;     // "" or of error silent advice: a framework stops, ignores it, or would run
   bool breaks = false;  // what it finds makes later phases pointless; every kind `error` does
   std::vector<RuleLine> why, published, pitfalls, verify;
