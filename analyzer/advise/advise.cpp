@@ -179,6 +179,7 @@ struct Judged {
   Settings in_use;
   OwnKeys keys;
   std::vector<FloorText> floors;
+  std::string spelled;  // fact_config.spelled
 };
 
 Result<Judged> judge(const FactDb& facts, const RuleSet& rules, const VerdictFacts& verdict) {
@@ -189,7 +190,8 @@ Result<Judged> judge(const FactDb& facts, const RuleSet& rules, const VerdictFac
              core_version(facts),
              settings_in_use(facts, table),
              own_keys(facts, table),
-             floor_texts(facts, table)};
+             floor_texts(facts, table),
+             config_value(facts, "spelled")};
   const RuleSandbox sandbox(facts);
   out.findings.reserve(rules.rules.size());
   for (const Rule& rule : rules.rules) {
@@ -247,6 +249,7 @@ Result<std::vector<Finding>> advise(const FactDb& facts, const RuleSet& rules) {
   if (lone) say_for_one_gpu(ordered);
   say_floors(ordered, table, judged->floors);
   write_lists(ordered);
+  spell_for_torchtitan(ordered, table, judged->spelled);
   return ordered;
 }
 

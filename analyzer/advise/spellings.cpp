@@ -107,6 +107,9 @@ Result<FlagTable> load_spellings(const std::string& path) {
     for (const auto& [name, column] : file->at("versions").items())
       out.versions.emplace_back(name, column.get<std::string>());
     for (const auto& row : file->at("floors")) out.floors.push_back(read_floor(row));
+    for (const auto& row : file->value("torchtitan", nlohmann::json::array()))
+      out.torchtitan.push_back(
+          {row.at("words").get<std::vector<std::string>>(), row.at("set").get<std::string>()});
     for (const auto& row : file->at("flags"))
       out.flags.push_back({row.at("flag").get<std::string>(), row.at("since").get<std::string>(),
                            row.at("before").get<std::string>(), row.value("key", ""),

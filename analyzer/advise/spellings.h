@@ -43,6 +43,12 @@ struct FlagTable {
   std::vector<std::pair<std::string, std::string>> variables;  // of the environment, and the column
   std::vector<std::pair<std::string, std::string>> versions;   // of software, and the column
   std::vector<Floor> floors;
+  // Actions for PyTorch with all of these words are this setting of torchtitan.
+  struct OfTorchtitan {
+    std::vector<std::string> words;
+    std::string set;
+  };
+  std::vector<OfTorchtitan> torchtitan;
 };
 
 // What the run has already.
@@ -96,8 +102,12 @@ void drop_below_floors(std::vector<Finding>& findings, const FlagTable& table,
 void say_floors(std::vector<Finding>& findings, const FlagTable& table,
                 const std::vector<FloorText>& texts);
 
-// Last: "the list a b" of Bridge as one types it, ["a", "b"].
+// "the list a b" of Bridge as one types it, ["a", "b"].
 void write_lists(std::vector<Finding>& findings);
+// Where `spelled` (fact_config.spelled) is of a file of torchtitan: actions for PyTorch in its
+// settings, as its release names them. Last of all.
+void spell_for_torchtitan(std::vector<Finding>& findings, const FlagTable& table,
+                          const std::string& spelled);
 
 // "--a 8 --b" without "--a" and its value, "x / y" without "y".
 void cut_setting(std::string& set, const std::string& name);

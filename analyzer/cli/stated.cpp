@@ -85,6 +85,7 @@ Result<void> put_stated(RunConfig& config, const RunConfig& stated) {
                                  [](const ConfigEntry& e) { return e.place == kMegatronDefault; }),
                   entries.end());
   }
+  drop_settings_of_megatron(config);
   return review_releases(config);
 }
 

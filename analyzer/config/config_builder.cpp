@@ -272,6 +272,7 @@ Result<RunConfig> ConfigBuilder::finish() {
   if (nodes && per_node)
     add_missing(out, "gpus", *nodes * *per_node, entry(out, "nodes")->place + " (nodes x GPUs)");
   if (text(out, "framework") == "megatron_bridge") add_precision_recipe(out);
+  drop_settings_of_megatron(out);
   if (auto ok = review_releases(out); !ok) return ok.error();
   return out;
 }

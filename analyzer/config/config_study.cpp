@@ -43,7 +43,13 @@ std::vector<std::string> missing_from_outside(const RunConfig& config) {
 
 // As the file would write the key.
 std::string spelled(const RunConfig& config, const std::string& key) {
-  if (config.format == kNativeFormat || config.format == kTorchtitanFormat) return key;
+  if (config.format == kNativeFormat) return key;
+  if (config.format == kTorchtitanFormat) {
+    std::vector<std::string> used;
+    for (const ConfigEntry& e : config.entries) used.push_back(e.shown);
+    const std::string name = key_table().in_torchtitan(key, used);
+    return name.empty() ? key + " of a section [wallsight]" : name;
+  }
   const std::string framework = text(config, "framework").value_or("");
   for (const WrittenKey& way : key_table().ways_to_write(key))
     if (way.framework == framework && way.constant.empty()) return way.name;
@@ -74,9 +80,7 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
                                  ? fmt::format("{}", fmt::join(missing, ", "))
                              : missing.size() == 1 ? "it"
                                                    : "them";
-    out.limits.back() +=
-        fmt::format("; add {} to the file{}", what,
-                    config.format == kTorchtitanFormat ? " in a section [wallsight]" : "");
+    out.limits.back() += fmt::format("; add {} to the file", what);
     return;
   }
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;

@@ -52,6 +52,7 @@ KeyTable::KeyTable() {
   WS_CHECK(!schema.is_discarded());
   const json& properties = schema.at("properties");
   keys_.reserve(properties.size());
+  renamed_ = texts(schema, "x-torchtitan-renamed");
   for (const auto& [name, property] : properties.items()) {
     if (name == "env") continue;
     ConfigKey key;
@@ -62,6 +63,7 @@ KeyTable::KeyTable() {
     key.minimum = property.value("minimum", 0.0);
     key.maximum = property.value("maximum", 0.0);
     key.release = release_of(property);
+    key.of_megatron = property.value("x-of", "") == "megatron";
     key.derived = property.value("x-derived", 0) == -1;
     keys_.push_back(std::move(key));
     const ConfigKey* k = &keys_.back();  // reserved above: stays where it is
@@ -84,7 +86,8 @@ KeyTable::KeyTable() {
       ways_[name].push_back({"megatron_bridge", s, ""});
       if (s.find('.') == std::string::npos) attributes_.emplace(s, Spelling{k, ""});
     }
-    for (const std::string& s : texts(property, "x-torchtitan")) paths_[s] = {k, ""};
+    torchtitan_[name] = texts(property, "x-torchtitan");
+    for (const std::string& s : torchtitan_[name]) paths_[s] = {k, ""};
     for (const std::string& s : texts(property, "x-huggingface")) model_cards_[s] = {k, ""};
     for (const std::string& s : texts(property, "x-env")) {
       const auto [variable, needle] = split_at(s, '~');
@@ -145,6 +148,43 @@ const std::vector<Spelling>* KeyTable::by_variable(std::string_view variable) co
 std::vector<WrittenKey> KeyTable::ways_to_write(std::string_view key) const {
   const auto it = ways_.find(key);
   return it == ways_.end() ? std::vector<WrittenKey>{} : it->second;
+}
+
+const ConfigKey* KeyTable::of_torchtitan(std::string_view name) const {
+  for (const auto& [key, names] : torchtitan_)
+    if (std::find(names.begin(), names.end(), name) != names.end()) return find(key);
+  return nullptr;
+}
+
+// The renaming that made the name, counted from 1; 0: it was there before all of them.
+size_t KeyTable::renaming_of(std::string_view name) const {
+  for (size_t i = 0; i < renamed_.size(); ++i) {
+    const std::string& made = renamed_[i];
+    if (name == made || (name.size() > made.size() && name[made.size()] == '.' &&
+                         name.substr(0, made.size()) == made))
+      return i + 1;
+  }
+  return 0;
+}
+
+std::string KeyTable::in_torchtitan(std::string_view key,
+                                    const std::vector<std::string>& used) const {
+  const auto it = torchtitan_.find(key);
+  if (it == torchtitan_.end() || it->second.empty()) return "";
+  size_t before = renamed_.size() + 1;  // the first renaming that the file does not know
+  for (const std::string& name : used) {
+    if (std::count(it->second.begin(), it->second.end(), name) > 0) return name;
+    const ConfigKey* known = of_torchtitan(name);
+    if (known == nullptr) continue;
+    for (const std::string& newer : torchtitan_.find(known->name)->second) {
+      if (newer == name) break;
+      if (const size_t renaming = renaming_of(newer); renaming > 0)
+        before = std::min(before, renaming);
+    }
+  }
+  for (const std::string& name : it->second)
+    if (renaming_of(name) < before) return name;
+  return it->second.back();
 }
 
 std::string KeyTable::variable_of(std::string_view key) const {

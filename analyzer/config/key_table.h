@@ -23,7 +23,8 @@ struct ConfigKey {
   std::optional<Release> release;  // there: the value is the release of some software
   // What words of a framework come to: "never" of fsdp_reshard_after_forward is "false".
   std::map<std::string, std::string, std::less<>> words;
-  bool derived = false;  // -1 is "as the rest makes it": 0 where that is in range
+  bool of_megatron = false;  // no other framework has it
+  bool derived = false;      // -1 is "as the rest makes it": 0 where that is in range
 };
 
 // One spelling. `constant` is what a bare flag sets ("--grad-reduce-in-bf16" sets false); for an
@@ -55,6 +56,10 @@ class KeyTable {
   const std::vector<Spelling>* by_variable(std::string_view environment_variable) const;
   // As the schema has them: the usual one of a framework first.
   std::vector<WrittenKey> ways_to_write(std::string_view key) const;
+  // As torchtitan writes a key in the release of which `used` are names; "": it has none.
+  std::string in_torchtitan(std::string_view key, const std::vector<std::string>& used) const;
+  // nullptr: no release of torchtitan has this name.
+  const ConfigKey* of_torchtitan(std::string_view name) const;
   // The variable of the environment that sets it; "": none does.
   std::string variable_of(std::string_view key) const;
   // The flag or dotted name that `name` misspells by a letter or two; "": none is that near.
@@ -66,6 +71,9 @@ class KeyTable {
   Index flags_, attributes_, paths_, model_cards_, natives_;
   std::map<std::string, std::vector<WrittenKey>, std::less<>> ways_;  // by name
   std::map<std::string, std::vector<Spelling>, std::less<>> variables_;
+  size_t renaming_of(std::string_view torchtitan_name) const;
+  std::map<std::string, std::vector<std::string>, std::less<>> torchtitan_;  // the newest first
+  std::vector<std::string> renamed_;  // of torchtitan: new names or sections, the oldest first
 };
 
 const KeyTable& key_table();

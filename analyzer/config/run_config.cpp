@@ -69,6 +69,21 @@ bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
   return true;
 }
 
+void drop_settings_of_megatron(RunConfig& config) {
+  if (config.format != kNativeFormat || text(config, "framework") != "pytorch") return;
+  std::vector<std::string> names;
+  auto& all = config.entries;
+  const auto end = std::remove_if(all.begin(), all.end(), [&](const ConfigEntry& e) {
+    const bool foreign = key_table().find(e.key)->of_megatron;
+    if (foreign) names.push_back(e.key);
+    return foreign;
+  });
+  all.erase(end, all.end());
+  if (!names.empty())
+    config.notes.push_back(fmt::format(
+        "settings of Megatron, without effect in a run in PyTorch: {}", fmt::join(names, ", ")));
+}
+
 std::string shown_value(const ConfigValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return fmt::format("{}", *i);
   if (const auto* d = std::get_if<double>(&value)) return fmt::format("{:.6g}", *d);

@@ -65,6 +65,9 @@ bool from_outside(const RunConfig& config, std::string_view key);
 bool add_missing(RunConfig& config, std::string_view key, ConfigValue value,
                  const std::string& place);
 
+// Takes settings that Megatron alone has out of our own form for a run in PyTorch, and notes which.
+void drop_settings_of_megatron(RunConfig& config);
+
 // "true", "8", "moe moe_act"
 std::string shown_value(const ConfigValue& value);
 

@@ -190,26 +190,29 @@ std::string graph_key(const RunConfig& config) {
   return scope ? "cuda_graph_scope" : modules ? "cuda_graph_modules" : "";
 }
 
-// ' moe-enable-deepep seq-length ': flags and keys alike. What no key stands for is there too: a
-// release may not have it. The dump of the arguments is what a release printed, and so has.
+// ' moe-enable-deepep seq-length ': flags and keys alike, without their sections, but for
+// torchtitan, whose releases differ in them. What no key stands for is there too: a release may not
+// have it. The dump of the arguments is what a release printed, and so has.
 std::string spelled(const RunConfig& config) {
   std::vector<std::string> names;
-  for (const ConfigEntry& e : config.entries)
-    for (std::string& name : plain_names(e.shown)) names.push_back(std::move(name));
+  const bool sections = text(config, "framework") == "pytorch";
+  const auto add = [&](const std::string& shown) {
+    for (std::string& name : plain_names(shown, sections)) names.push_back(std::move(name));
+  };
+  for (const ConfigEntry& e : config.entries) add(e.shown);
   if (config.format == kArgumentDumpFormat) return padded(names);
-  for (const UnknownSetting& u : config.unknown)
-    for (std::string& name : plain_names(one_line(to_utf8(u.name))))
-      names.push_back(std::move(name));
+  for (const UnknownSetting& u : config.unknown) add(one_line(to_utf8(u.name)));
   return padded(names);
 }
 
 }  // namespace
 
-std::vector<std::string> plain_names(const std::string& shown) {
+std::vector<std::string> plain_names(const std::string& shown, bool sections) {
   std::vector<std::string> names;
   std::string name;
   for (const char c : shown + " ") {
-    if (c == '.') name.clear();
+    if (c == '.' && !sections) name.clear();
+    if (c == '.' && sections) name += c;
     if (c == ' ' && !name.empty()) names.push_back(std::move(name)), name.clear();
     if (c == '_' || (c == '-' && !name.empty())) name += '-';
     if (c != '.' && c != ' ' && c != '_' && c != '-') name += c;
@@ -355,16 +358,6 @@ Result<void> insert_settings(const Database& db, const RunConfig& config,
     }
   }
   return {};
-}
-
-std::string key_in_file(const std::string& column, const std::string& framework) {
-  if (key_table().find(column) == nullptr) return "";
-  for (const WrittenKey& way : key_table().ways_to_write(column))
-    if (way.framework == framework && way.constant.empty() && way.name != column)
-      return fmt::format("{} ({})", way.name, column);
-  if (const std::string variable = key_table().variable_of(column); !variable.empty())
-    return fmt::format("{} ({})", variable, column);
-  return column;
 }
 
 Result<FactDb> config_facts(const RunConfig& config, const ConfigStudy& study) {

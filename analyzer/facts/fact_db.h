@@ -46,6 +46,12 @@ std::vector<FactColumn> facts_columns();
 
 // The key that a column of fact_config stands for, as a file of the framework spells it and, where
 // that differs, in our own form: "--cpu-offloading-num-layers (cpu_offloading_layers)". "": none.
-std::string key_in_file(const std::string& column, const std::string& framework);
+// `spelled`: fact_config.spelled, by which the releases of torchtitan are told apart.
+std::string key_in_file(const std::string& column, const std::string& framework,
+                        const std::string& spelled);
+
+// Names of torchtitan in a text, as the file of fact_config.spelled has them or would have them.
+std::string in_words_of_torchtitan(const std::string& text, const std::string& spelled);
+bool is_of_torchtitan(const std::string& spelled);
 
 }  // namespace ws

@@ -152,7 +152,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
     if (reads_configuration_only(r)) asked.rules.push_back(r);
   const OwnKeys keys = own_keys(facts, rules.flag_table);  // the sandbox lets rules read alone
   const auto floors = floor_texts(facts, rules.flag_table);
-  const std::string version = core_version(facts);
+  const std::string version = core_version(facts), spelled = config_value(facts, "spelled");
   const Settings in_use = settings_in_use(facts, rules.flag_table);
   const RuleSandbox sandbox(facts);
   std::vector<Finding> all;
@@ -170,6 +170,7 @@ Result<std::vector<Finding>> findings_of(const FactDb& facts, const RuleSet& rul
   std::vector<Finding> out = order_findings(std::move(all), asked, none);
   say_floors(out, rules.flag_table, floors);
   write_lists(out);
+  spell_for_torchtitan(out, rules.flag_table, spelled);
   return out;
 }
 
@@ -193,6 +194,10 @@ void put_assumed(const Layout& l, std::vector<std::string>& notes) {
   if (l.gpus_from_degrees)
     notes.push_back(
         fmt::format("GPUs are not given: taken as {}, the product of all degrees", *l.gpus));
+  if (l.batch_from_ranks)
+    notes.push_back(
+        fmt::format("global batch is not given: taken as {}, what the ranks of DP take at once",
+                    *l.global_batch));
 }
 
 // A key stands for its largest board: what fits there may not fit here.

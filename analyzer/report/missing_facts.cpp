@@ -142,12 +142,14 @@ std::string missing_words(const std::string& fact) {
 Supply supply_of(const FactDb& facts, const std::vector<Finding>& findings) {
   Supply out;
   out.recorders = recorders_of(facts);
-  auto row = facts.db().prepare("SELECT given, sizes_contradicted, framework FROM fact_config");
+  auto row = facts.db().prepare(
+      "SELECT given, sizes_contradicted, framework, coalesce(spelled, '') FROM fact_config");
   if (!row || !row->step()) return out;
   const bool disowned = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding& f) { return f.disowns_file; });
   out.config_given = row->int64(0) != 0 && row->int64(1) == 0 && !disowned;  // of this run
   out.framework = std::string(row->text(2));
+  out.spelled = std::string(row->text(3));
   for (const Need& need : kNeeds) {
     for (const std::string& key : words_of(need.settings)) {
       auto value = facts.db().prepare("SELECT 1 FROM fact_config WHERE " + key + " IS NOT NULL");
@@ -165,9 +167,9 @@ std::string how_to_supply(const std::string& fact, const Supply& supply) {
   if (source == nullptr) return "not in this recording";
   if (source->how != kConfig || !supply.config_given) return supply.recorders.in_order(source->how);
   const std::string column = column_in(fact);
-  std::string key = is_setting(fact) ? key_in_file(column, supply.framework) : "";
+  std::string key = is_setting(fact) ? key_in_file(column, supply.framework, supply.spelled) : "";
   for (const std::string& setting : absent_behind(column, supply))
-    key += (key.empty() ? "" : ", ") + key_in_file(setting, supply.framework);
+    key += (key.empty() ? "" : ", ") + key_in_file(setting, supply.framework, supply.spelled);
   return key.empty() ? "`wallsight plan` on the file of --config lists what it lacks"
                      : fmt::format("add {} to the file of --config", key);
 }

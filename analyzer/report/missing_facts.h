@@ -15,6 +15,7 @@ std::string missing_words(const std::string& fact);
 struct Supply {
   bool config_given = false;
   std::string framework{};  // of the configuration, may be empty
+  std::string spelled{};    // fact_config.spelled
   Recorders recorders{};
   // Settings on which computed facts rest and that the file has not.
   std::vector<std::string> absent{};

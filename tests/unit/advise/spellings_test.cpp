@@ -337,6 +337,43 @@ TEST_CASE("floors: what a recipe needs is told where it is not known to be there
             .find("Engine 2.7") != std::string::npos);
 }
 
+TEST_CASE("torchtitan: actions for PyTorch become its settings, in the names of the release") {
+  FlagTable table;
+  table.torchtitan = {{{"checkpoint", "each block"}, "activation_checkpoint.mode = \"full\""},
+                      {{"tp dimension"}, "parallelism.tensor_parallel_degree"}};
+  const auto spelled = [&](std::vector<Action> actions, const std::string& names) {
+    std::vector<Finding> findings(1);
+    findings[0].actions = std::move(actions);
+    spell_for_torchtitan(findings, table, names);
+    std::string out;
+    for (const Action& a : findings[0].actions)
+      out +=
+          a.set + (a.to.empty() ? "" : ": " + a.to) + (a.note.empty() ? "" : " - " + a.note) + "\n";
+    return out;
+  };
+  const std::string today = " parallelism.tensor-parallel-degree ";
+  const std::string old = " training.tensor-parallel-degree ";
+  const std::vector<Action> compile = {
+      {"pytorch", "torch.compile", "of the model",
+       "first; torchtitan: compile.enable = true; TORCH_LOGS=recompiles shows whether it holds"}};
+  CHECK(spelled(compile, today) ==
+        "compile.enable = true - first; TORCH_LOGS=recompiles shows whether it holds\n");
+  CHECK(spelled(compile, old) ==
+        "training.compile = true - first; TORCH_LOGS=recompiles shows whether it holds\n");
+  CHECK(spelled(compile, " tp ") ==
+        "torch.compile: of the model - first; torchtitan: compile.enable = true; "
+        "TORCH_LOGS=recompiles shows whether it holds\n");
+  CHECK(spelled({{"pytorch", "size of the tp dimension", "half", ""}}, old) ==
+        "training.tensor_parallel_degree: half\n");
+  CHECK(spelled({{"pytorch", "checkpoint", "of each block", ""},
+                 {"pytorch", "checkpoint", "each block once more", ""},
+                 {"any", "tp dimension", "half", ""},
+                 {"pytorch", "what torchtitan has no key for", "", "by hand"}},
+                today) ==
+        "activation_checkpoint.mode = \"full\"\ntp dimension: half\nwhat torchtitan has no key "
+        "for - by hand\n");
+}
+
 TEST_CASE("settings in use come from the facts") {
   const FactDb facts = test::facts_of(
       R"({"fact_config": {"manual_gc": 1, "moe_router_dtype": "fp32", "overlap_grad_reduce": 0,

@@ -44,6 +44,38 @@ TEST_CASE("flags, attributes, paths and variables find their key") {
   CHECK(t.find("no_such_key") == nullptr);
 }
 
+TEST_CASE("torchtitan: a key has the name of the release whose names the file has") {
+  struct Case {
+    const char* key;
+    std::vector<std::string> used;
+    const char* name;
+  };
+  const Case cases[] = {
+      {"torch_compile", {}, "compile.enable"},
+      {"torch_compile", {"training.compile"}, "training.compile"},
+      {"torch_compile", {"training.batch_size"}, "training.compile"},
+      {"torch_compile", {"parallelism.tensor_parallel_degree"}, "compile.enable"},
+      {"tp_comm_overlap", {"training.batch_size"}, "parallelism.enable_async_tensor_parallel"},
+      {"tp_comm_overlap",
+       {"training.tensor_parallel_degree"},
+       "experimental.enable_async_tensor_parallel"},
+      {"micro_batch", {"experimental.pipeline_parallel_degree"}, "training.batch_size"},
+      {"fused_optimizer", {"experimental.pipeline_parallel_degree"}, "optimizer.implementation"},
+      {"fused_optimizer", {"optimizer.fused"}, "optimizer.fused"},
+      {"fp8_recipe", {"training.compile"}, "float8.recipe_name"},
+      {"fp8_recipe", {"compile.enable"}, "quantize.linear.float8.recipe_name"},
+      {"fsdp_shard_size", {"training.data_parallel_degree"}, "training.data_parallel_degree"},
+      {"vpp", {}, ""},
+      {"num_layers", {"training.compile"}, ""},
+  };
+  for (const Case& c : cases) {
+    INFO(c.key << " " << (c.used.empty() ? "" : c.used.front()));
+    CHECK(key_table().in_torchtitan(c.key, c.used) == c.name);
+  }
+  CHECK(key_table().of_torchtitan("training.batch_size")->name == "micro_batch");
+  CHECK(key_table().of_torchtitan("batch_size") == nullptr);
+}
+
 TEST_CASE("flags of the table are those of the releases, none of the spellings that never were") {
   for (const char* wrong : {"--fake-init-process-group", "--cpu-offloading", "--overlap-p2p-comm",
                             "--fp8", "--offload-optimizer-states"})
