@@ -48,7 +48,7 @@ std::string spelled(const RunConfig& config, const std::string& key) {
     std::vector<std::string> used;
     for (const ConfigEntry& e : config.entries) used.push_back(e.shown);
     const std::string name = key_table().in_torchtitan(key, used);
-    return name.empty() ? key + " of a section [wallsight]" : name;
+    return name.empty() ? key : name;
   }
   const std::string framework = text(config, "framework").value_or("");
   for (const WrittenKey& way : key_table().ways_to_write(key))
@@ -59,6 +59,18 @@ std::string spelled(const RunConfig& config, const std::string& key) {
 bool shards_fit(const Layout& l) {
   if (!l.gpus || !l.shard_product) return true;
   return one_world_only(l) ? *l.gpus == *l.shard_product : *l.gpus % *l.shard_product == 0;
+}
+
+// What torchtitan has no name for stands in a section of our own.
+std::string where_to_add(const RunConfig& config, const std::vector<std::string>& names) {
+  if (config.format != kTorchtitanFormat) return "";
+  const auto own = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return name.find('.') == std::string::npos;
+  });
+  if (own == 0) return "";
+  return static_cast<size_t>(own) == names.size()
+             ? " in a section [wallsight]"
+             : ", names without a dot in a section [wallsight]";
 }
 
 void estimate(const RunConfig& config, ConfigStudy& out) {
@@ -80,7 +92,7 @@ void estimate(const RunConfig& config, ConfigStudy& out) {
                                  ? fmt::format("{}", fmt::join(missing, ", "))
                              : missing.size() == 1 ? "it"
                                                    : "them";
-    out.limits.back() += fmt::format("; add {} to the file", what);
+    out.limits.back() += fmt::format("; add {} to the file{}", what, where_to_add(config, missing));
     return;
   }
   const bool experts_fit = !out.layout.experts || out.layout.edp || !out.layout.gpus;

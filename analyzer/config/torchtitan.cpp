@@ -81,7 +81,6 @@ void add_torchtitan_defaults(RunConfig& config) {
   leave("recompute_granularity", std::string("selective"));
   leave("selective_option", std::string("2"));
   leave("mixed_precision", std::string("bfloat16"));
-  leave("grad_reduce_in_fp32", true);
   if (integer(config, "cp") > 1) leave("cp_comm_type", std::string("allgather"));
   if (integer(config, "pp") > 1) {
     leave("account_for_embedding", true);

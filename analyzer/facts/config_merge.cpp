@@ -103,8 +103,9 @@ class Merger {
                          c.recorded);
     return out;
   }
-  // A file that names no type says FP32, and may be half of a command.
+  // A file that names no type says FP32, and may be half of a command; one of torchtitan BF16.
   bool types_by_default() const {
+    if (defaults_.count("mixed_precision") != 0) return true;
     return defaults_.count("bf16") != 0 && defaults_.count("fp16") != 0 &&
            word(asked_, "precision") == "fp32";
   }

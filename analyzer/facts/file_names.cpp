@@ -53,7 +53,7 @@ std::string key_in_file(const std::string& column, const std::string& framework,
   if (key_table().find(column) == nullptr) return "";
   if (const auto used = torchtitan_names(spelled); framework == "pytorch" && !used.empty()) {
     const std::string name = key_table().in_torchtitan(column, used);
-    return name.empty() ? fmt::format("{} of a section [wallsight]", column)
+    return name.empty() ? fmt::format("{} (in a section [wallsight])", column)
                         : fmt::format("{} ({})", name, column);
   }
   for (const WrittenKey& way : key_table().ways_to_write(column))

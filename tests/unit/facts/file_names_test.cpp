@@ -9,7 +9,7 @@ TEST_CASE("file names: of torchtitan by its release, of a section of ours where 
   const std::string today = " parallelism.tensor-parallel-degree compile.enable ";
   CHECK(key_in_file("torch_compile", "pytorch", old) == "training.compile (torch_compile)");
   CHECK(key_in_file("torch_compile", "pytorch", today) == "compile.enable (torch_compile)");
-  CHECK(key_in_file("num_experts", "pytorch", old) == "num_experts of a section [wallsight]");
+  CHECK(key_in_file("num_experts", "pytorch", old) == "num_experts (in a section [wallsight])");
   CHECK(key_in_file("torch_compile", "pytorch", " torch-compile ") == "torch_compile");
   CHECK(key_in_file("cpu_offloading_layers", "megatron_lm", "") ==
         "--cpu-offloading-num-layers (cpu_offloading_layers)");
