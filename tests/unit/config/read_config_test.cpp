@@ -219,19 +219,6 @@ TEST_CASE("values: types as people write them, words of other spellings, unknown
   CHECK(value(c, "tp") == "-");
 }
 
-TEST_CASE("own form: what Megatron alone has is no setting of a run in PyTorch") {
-  const std::string keys =
-      "tp: 2\nmoe_permute_fusion: true\nuse_precision_aware_optimizer: false\n";
-  const RunConfig c = read("framework: pytorch\n" + keys);
-  CHECK(value(c, "tp") == "2");
-  CHECK(value(c, "moe_permute_fusion") == "-");
-  CHECK(has_note(c,
-                 "settings of Megatron, without effect in a run in PyTorch: moe_permute_fusion, "
-                 "use_precision_aware_optimizer"));
-  for (const std::string framework : {"", "framework: megatron_lm\n"})
-    CHECK(value(read(framework + keys), "moe_permute_fusion") == "true");
-}
-
 TEST_CASE("torchtitan: releases before the sections parallelism and compile") {
   const RunConfig c = read(
       "[training]\nbatch_size = 2\nseq_len = 2048\ndata_parallel_shard_degree = 4\n"

@@ -254,6 +254,20 @@ TEST_CASE("torchtitan: every second layer recomputed is between none and all, op
   CHECK(study(with("mode = \"memory_budget\"\nselective_ac_option = \"op\"")).memory->least_bytes);
 }
 
+TEST_CASE("own form: what Megatron alone has is no setting of a run in PyTorch") {
+  const std::string keys =
+      "tp: 2\nmoe_permute_fusion: true\nuse_precision_aware_optimizer: false\n";
+  const RunConfig c = read("framework: pytorch\n" + keys);
+  CHECK(value(c, "tp") == "2");
+  CHECK(value(c, "moe_permute_fusion") == "-");
+  REQUIRE(c.notes.size() == 1);
+  CHECK(c.notes[0] ==
+        "settings of Megatron, without effect in a run in PyTorch: moe_permute_fusion, "
+        "use_precision_aware_optimizer");
+  for (const std::string framework : {"", "framework: megatron_lm\n"})
+    CHECK(value(read(framework + keys), "moe_permute_fusion") == "true");
+}
+
 TEST_CASE("precision: mixed_precision of a script in PyTorch") {
   const auto precision = [](const char* word) {
     return precision_of(
