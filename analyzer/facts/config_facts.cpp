@@ -258,7 +258,6 @@ FactRowValues config_row(const RunConfig& config) {
   const Layout layout = layout_of(config);
   if (layout.vpp) out["vpp"] = *layout.vpp;
   if (layout.micro_batch) out["micro_batch"] = *layout.micro_batch;
-  if (layout.global_batch) out["global_batch"] = *layout.global_batch;
   if (text(config, "recompute_granularity") == "full") out.erase("recompute_modules");
   // FSDP of PyTorch shards over all of data parallel where no size is given.
   const std::string sharding = text(config, "fsdp_sharding").value_or("");
