@@ -100,6 +100,8 @@ CREATE TABLE fact_config (
   sequence_parallel INTEGER,        -- 0 or 1
   cp_comm_type TEXT,                -- one of: p2p a2a allgather a2a+p2p
   megatron_fsdp INTEGER,            -- 0 or 1
+  torch_fsdp2 INTEGER,              -- 0 or 1: FSDP2 of PyTorch under Megatron
+  ckpt_format TEXT,                 -- one of: torch torch_dist torch_dcp zarr fsdp_dtensor
   num_layers INTEGER, num_experts INTEGER, moe_top_k INTEGER, shared_expert_size INTEGER, mtp_layers INTEGER,
   multi_latent_attention INTEGER,   -- 0 or 1
   moe_grouped_gemm INTEGER, moe_permute_fusion INTEGER, moe_router_fusion INTEGER, -- 0 or 1
@@ -112,6 +114,8 @@ CREATE TABLE fact_config (
   moe_router_load_balancing_type TEXT, -- one of: aux_loss seq_aux_loss global_aux_loss sinkhorn quantile_balancing none
   moe_router_force_load_balancing INTEGER, -- 0 or 1
   delay_wgrad_compute INTEGER, nccl_ub INTEGER, -- 0 or 1
+  overlap_dispatch_backward_with_experts_wgrad INTEGER, -- 0 or 1
+  moe_deepep_num_sms INTEGER, moe_hybridep_num_sms INTEGER, moe_flex_dispatcher_num_sms INTEGER, -- SMs of the exchange
   recompute_modules TEXT,           -- names with a blank before and after each: ' moe_act layernorm '
   recompute_method TEXT,            -- one of: uniform block
   recompute_num_layers INTEGER,
@@ -124,7 +128,7 @@ CREATE TABLE fact_config (
   bf16 INTEGER, fp16 INTEGER,       -- 0 or 1
   fp8_format TEXT,                  -- one of: e4m3 hybrid
   fp8_recipe TEXT,                  -- one of: delayed tensorwise rowwise blockwise mxfp8 custom
-  fp4_format TEXT,                  -- one of: e2m1
+  fp4_format TEXT,                  -- one of: e2m1 nvfp4
   fp8_param_gather INTEGER, reuse_grad_buf_for_mxfp8_param_ag INTEGER, -- 0 or 1
   cuda_graph_impl TEXT,             -- one of: none local transformer_engine full_iteration
   cuda_graph_modules TEXT,          -- as recompute_modules
@@ -136,7 +140,7 @@ CREATE TABLE fact_config (
   cross_entropy_fusion_impl TEXT,   -- one of: native te
   fake_process_group INTEGER,       -- 0 or 1
   layernorm_fwd_sm_margin INTEGER, layernorm_bwd_sm_margin INTEGER, -- SMs that norm kernels of Transformer Engine leave free, by the environment
-  nccl_graph_register INTEGER, nvlink_domain_size INTEGER, hybrid_ep_ranks_per_domain INTEGER,
+  nccl_graph_register INTEGER, nvlink_domain_size INTEGER, hybrid_ep_ranks_per_domain INTEGER, use_mnnvl INTEGER,
   ddp_bucket_cap_mb REAL,
   ddp_gradient_as_bucket_view INTEGER, ddp_find_unused_parameters INTEGER, -- 0 or 1
   fsdp_reshard_after_forward INTEGER, -- 0 or 1
@@ -157,6 +161,7 @@ CREATE TABLE fact_layout (
   compute_major INTEGER,            -- CUDA compute capability, first number
   fast_domain_gpus INTEGER,         -- GPUs that reach each other over NVLink
   experts INTEGER,                  -- 1: a mixture-of-experts model, 0: no sign of one; without a configuration of this run as every rank shows it
+  dense_layers INTEGER,             -- layers without experts of a mixture-of-experts model
   attention_product INTEGER,        -- TP x CP x PP
   expert_product INTEGER,           -- ETP x EP x PP
   min_gpus INTEGER,                 -- PP x lcm(TP x CP, ETP x EP), TP x CP times the replicas and shards that are given
@@ -188,6 +193,7 @@ CREATE TABLE fact_layout (
   sequence_fits INTEGER,            -- 1: sequence a multiple of 2 x CP; NULL also at CP 1
   sequence_arithmetic TEXT, sequence_nearest TEXT,
   tokens_per_shard INTEGER,         -- seq_len / (TP x CP)
+  hierarchical_cp INTEGER,          -- product of the sizes of hierarchical context parallelism
   cp_suggested INTEGER,             -- seq_len / 4096 to a power of two, over TP
   experts_fit INTEGER,              -- 1: experts a multiple of EP
   experts_arithmetic TEXT, experts_nearest TEXT,
@@ -199,6 +205,7 @@ CREATE TABLE fact_layout (
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
   recompute_advised TEXT,           -- the configured list by accepted names, without core_attn, and cheap modules in place of moe; NULL: as it is, or none is left
   recompute_widened TEXT,           -- a selective list that stays as it is, with the cheap modules not in it yet; NULL: none to add
+  offload_rejected TEXT,            -- names of offloaded modules that no release accepts: 'foo bar'
   fp8_recipe_suggested TEXT,        -- of this GPU and model; one of: tensorwise blockwise mxfp8; NULL: the GPU is not known
   mixed_precision_suggested TEXT,   -- the same as Megatron Bridge names it
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank

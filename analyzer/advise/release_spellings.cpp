@@ -130,7 +130,7 @@ class Speller {
       cut_setting(a_.set, row.flag);
       if (!a_.set.empty()) return tell(came_with(row));
     }
-    if (fallen_.empty()) fallen_ = came_with(row);
+    fallen_ += (fallen_.empty() ? "" : ", ") + came_with(row);
   }
 
   Action& a_;
@@ -172,6 +172,21 @@ bool leads(const Action& a, const std::string& framework) {
 
 }  // namespace
 
+namespace {
+
+// A fault that only what the release lacks would mend: its fix is the release, the setting a note.
+Action newer_release(const Action& action, const Lack& lack) {
+  if (action.takes_away()) return action;
+  Action out;
+  out.framework = action.framework;
+  out.set = "a newer release";
+  out.to = "that has the setting";
+  add_note(out, lack.needs);
+  return out;
+}
+
+}  // namespace
+
 void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
                   const std::string& framework) {
   for (Finding& f : findings) {
@@ -207,8 +222,7 @@ void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
     }
     for (auto& [action, as_written, lack] : fallen) {
       if (!something) {
-        add_note(action, lack.note);
-        left.push_back(std::move(action));
+        left.push_back(fault ? newer_release(action, lack) : std::move(action));
       } else if ((framework.empty() || leads(action, framework)) && !as_written.takes_away()) {
         // To leave out what a release does not have is nothing to miss.
         f.left_out.push_back({setting_of(as_written), lack.needs});

@@ -49,6 +49,7 @@ struct StateBytes {
 std::string sharding_of(const RunConfig& config, bool pytorch) {
   if (const auto given = text(config, "fsdp_sharding")) return *given;
   const bool fsdp = boolean(config, "megatron_fsdp") == true ||
+                    boolean(config, "torch_fsdp2") == true ||
                     boolean(config, "fsdp_reshard_after_forward").has_value() ||
                     integer(config, "fsdp_shard_size").value_or(1) != 1;
   if (fsdp) return "optim_grads_params";

@@ -83,6 +83,7 @@ void add_megatron_defaults(RunConfig& config) {
       {"tp", 1}, {"pp", 1}, {"cp", 1}, {"ep", 1}, {"num_workers", 2}};
   static constexpr std::string_view kOff[] = {"sequence_parallel",
                                               "megatron_fsdp",
+                                              "torch_fsdp2",
                                               "overlap_moe_expert_parallel_comm",
                                               "delay_wgrad_compute",
                                               "overlap_grad_reduce",

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/text.h"
 #include "config/key_table.h"
 #include "config/releases.h"
@@ -70,6 +73,44 @@ void put_shards(Row& row, const Layout& l, const Remedy& remedy) {
   if (l.gpus && l.shard_product) row.put("shards_fit", remedy.arithmetic.empty());
   row.put_text("shard_arithmetic", remedy.arithmetic);
   row.put_text("shard_gpus", remedy.nearest);
+}
+
+// Sizes that are no numbers above 0 have no product.
+void put_hierarchy(Row& row, const RunConfig& config) {
+  const auto sizes = list(config, "hierarchical_cp_sizes");
+  if (!sizes || sizes->empty()) return;
+  int64_t product = 1;
+  for (const std::string& size : *sizes) {
+    int64_t n = 0;
+    const auto [end, bad] = std::from_chars(size.data(), size.data() + size.size(), n);
+    if (bad != std::errc() || end != size.data() + size.size() || n < 1) return;
+    product = saturating_product(product, n);
+  }
+  row.put("hierarchical_cp", product);
+}
+
+// source: Megatron-LM megatron/core/transformer/transformer_config.py, the list it asserts
+std::string rejected_offload(const RunConfig& config) {
+  static constexpr std::string_view kAccepted[] = {"attn_norm", "qkv_linear",      "core_attn",
+                                                   "attn_proj", "mlp_norm",        "expert_fc1",
+                                                   "moe_act",   "fused_group_mlp", "gdp_qkv"};
+  std::vector<std::string> out;
+  for (const std::string& name :
+       list(config, "offload_modules").value_or(std::vector<std::string>{}))
+    if (std::find(std::begin(kAccepted), std::end(kAccepted), name) == std::end(kAccepted))
+      out.push_back(name);
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+// A file of which parts come from elsewhere may leave out which layers have experts.
+void put_dense_layers(Row& row, const RunConfig& config, const ConfigStudy& study) {
+  if (!study.model.shape || study.model.shape->experts == 0) return;
+  const bool told = text(config, "moe_layer_freq") || integer(config, "dense_layers");
+  if (!told && (config.partial || text(config, "framework") != "megatron_lm" ||
+                from_outside(config, "moe_layer_freq")))
+    return;
+  const auto& is_moe = study.model.shape->is_moe;
+  row.put("dense_layers", std::count(is_moe.begin(), is_moe.end(), false));
 }
 
 void put_sequence_and_heads(Row& row, const RunConfig& config, const Layout& l) {
@@ -282,10 +323,13 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   put_remedies(row, study.remedies);
   put_shards(row, study.layout, study.remedies.shards);
   put_sequence_and_heads(row, config, study.layout);
+  put_hierarchy(row, config);
+  put_dense_layers(row, config, study);
   put_stages(row, config, study);
   put_platform_and_memory(row, study);
   put_fp8_recipe(row, study.platform,
                  study.layout.experts && boolean(config, "multi_latent_attention") == true);
+  row.put_text("offload_rejected", rejected_offload(config));
   row.put_text("recompute_rejected", padded(study.recompute.rejected));
   row.put_text("recompute_cheap", fmt::format("{}", fmt::join(cheap_recompute(config), " ")));
   row.put_text("recompute_advised", fmt::format("{}", fmt::join(advised_recompute(config), " ")));
