@@ -8,6 +8,7 @@
 #include "advise/claims.h"
 #include "advise/coverage.h"
 #include "advise/evaluate.h"
+#include "advise/spellings.h"
 #include "support/rule_facts.h"
 #include "support/rule_text.h"
 #include "unit/house/source_tree.h"
@@ -280,6 +281,38 @@ TEST_CASE("every condition of an action or a line holds in a case that fires, an
       INFO(rule.id << ": " << condition);
       CHECK(kept);
       CHECK(left_out);
+    }
+  }
+}
+
+TEST_CASE("no action sets what the stated release lacks") {
+  const auto table = load_spellings(kFolder + "/frameworks.json");
+  REQUIRE(table);
+  for (const Rule& rule : catalogue().rules) {
+    for (const RuleCase& c : cases_of(rule)) {
+      if (c.expect != FindingStatus::fires) continue;
+      const auto facts = case_facts(c);
+      REQUIRE(facts);
+      for (int minor = 12; minor <= 19; ++minor) {
+        const std::string release = "0." + std::to_string(minor);
+        REQUIRE(facts->db().exec(
+            "UPDATE fact_config SET framework = 'megatron_lm', framework_version = '" + release +
+            "', core_release = " + std::to_string(minor)));
+        auto finding = evaluate(RuleSandbox(*facts), rule);
+        REQUIRE(finding);
+        if (finding->status != FindingStatus::fires) continue;
+        std::vector<Finding> findings = {std::move(*finding)};
+        spell_for_version(findings, *table, release, own_keys(*facts, *table), "megatron_lm");
+        if (findings[0].status != FindingStatus::fires) continue;
+        for (const Action& a : findings[0].actions) {
+          if (a.takes_away() || a.framework == "megatron_bridge") continue;
+          for (const FlagSpelling& row : table->flags) {
+            INFO(rule.id << " in " << release << ": " << a.set << " " << a.to);
+            CHECK((!is_older(release, row.since) ||
+                   word_at(a.set + " " + a.to, row.flag) == std::string::npos));
+          }
+        }
+      }
     }
   }
 }

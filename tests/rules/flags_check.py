@@ -88,7 +88,7 @@ def release(version):
 
 
 readable = {flag.split("=")[0] for key in load("schemas", "run_config.schema.json")["properties"].values() for flag in key.get("x-megatron-lm", [])}
-stated = {flag: a["when"] for a in by_id["configuration/setting_not_in_release"]["actions"] if "when" in a for flag in flags_of(a["set"])}
+stated = {flag: a["when"] for name in ("exchange_setting_not_in_release", "setting_not_in_release") for a in by_id["configuration/" + name]["actions"] if "when" in a for flag in flags_of(a["set"])}
 for flag, row in versions.items():
     when = stated.get(flag, "")
     if flag in readable and "cfg.core_release < %d " % release(row["since"]) not in when:
