@@ -175,13 +175,12 @@ bool leads(const Action& a, const std::string& framework) {
 namespace {
 
 // A fault that only what the release lacks would mend: its fix is the release, the setting a note.
-Action newer_release(const Action& action, const Lack& lack) {
+Action newer_release(const Action& action) {
   if (action.takes_away()) return action;
   Action out;
   out.framework = action.framework;
   out.set = "a newer release";
   out.to = "that has the setting";
-  add_note(out, lack.needs);
   return out;
 }
 
@@ -222,7 +221,9 @@ void drop_lacking(std::vector<Finding>& findings, const LackOf& lack_of,
     }
     for (auto& [action, as_written, lack] : fallen) {
       if (!something) {
-        left.push_back(fault ? newer_release(action, lack) : std::move(action));
+        if (fault) action = newer_release(action);
+        add_note(action, lack.note);
+        left.push_back(std::move(action));
       } else if ((framework.empty() || leads(action, framework)) && !as_written.takes_away()) {
         // To leave out what a release does not have is nothing to miss.
         f.left_out.push_back({setting_of(as_written), lack.needs});

@@ -175,6 +175,7 @@ TEST_CASE("releases: what the stated one does not have is not offered and says w
   // A fault of a configuration stays said, with a note where nothing else is left to set.
   const Finding fault = in_release({lead}, "0.13", "megatron_lm", "error");
   CHECK(fault.status == FindingStatus::fires);
+  CHECK(fault.actions[0].set == "a newer release");
   CHECK(fault.actions[0].note ==
         "not in 0.13: --overlap-moe-expert-parallel-comm came with core 0.14");
   CHECK(in_release({lead, env, {"any", "x", "", ""}}, "0.13", "megatron_lm", "error")
