@@ -195,15 +195,23 @@ CREATE TABLE fact_layout (
   tokens_per_shard INTEGER,         -- seq_len / (TP x CP)
   hierarchical_cp INTEGER,          -- product of the sizes of hierarchical context parallelism
   cp_suggested INTEGER,             -- seq_len / 4096 to a power of two, over TP
+  cp_offered INTEGER,               -- the CP nearest to it that holds: GPUs, sequence, batch and memory; as it is where none does
+  cp_offered_memory TEXT,           -- "104.2 GiB, 132 %": what it then takes; NULL: not known
   experts_fit INTEGER,              -- 1: experts a multiple of EP
   experts_arithmetic TEXT, experts_nearest TEXT,
+  ep_offered INTEGER,               -- the largest EP inside the fast domain that holds; NULL: none
+  ep_offered_memory TEXT,
+  ep_refused TEXT,                  -- "EP 8 needs 104.2 GiB, 132 %": why there is none
+  shards_offered INTEGER,           -- ranks of FSDP's sharding where the estimate reaches beyond the GPU: the fewest more that hold, else all
+  shards_offered_memory TEXT,
   heads_fit INTEGER,                -- 1: query heads a multiple of TP (and of TP x CP where CP exchanges heads)
   kv_heads_fit INTEGER,             -- 1: key-value heads a multiple of TP, or TP of them
   heads_arithmetic TEXT, heads_nearest TEXT,
   recompute_rejected TEXT,          -- module names that no release accepts
   recompute_corrected TEXT,         -- the list as it is accepted
   recompute_cheap TEXT,             -- modules whose recompute frees much for little and that the model accepts
-  recompute_advised TEXT,           -- the configured list by accepted names, without core_attn, and cheap modules in place of moe; NULL: as it is, or none is left
+  recompute_advised TEXT,           -- the configured list by accepted names, without core_attn, and cheap modules in place of moe unless that is needed; NULL: as it is, or none is left
+  moe_recompute_needed TEXT,        -- "104.2 GiB, 132 %": what it takes with cheap modules in place of moe, where that reaches beyond the GPU
   recompute_widened TEXT,           -- a selective list that stays as it is, with the cheap modules not in it yet; NULL: none to add
   offload_rejected TEXT,            -- names of offloaded modules that no release accepts: 'foo bar'
   fp8_recipe_suggested TEXT,        -- of this GPU and model; one of: tensorwise blockwise mxfp8; NULL: the GPU is not known
@@ -211,6 +219,7 @@ CREATE TABLE fact_layout (
   memory_bytes INTEGER, memory_uncertainty_bytes INTEGER, -- estimate of the fullest pipeline rank
   memory_share REAL,                -- of the capacity of the recorded GPU, else of the platform
   memory_lo_share REAL, memory_hi_share REAL, -- the same with the uncertainty
+  memory_without_host TEXT,         -- "104.2 GiB, 57 %": what it takes with the optimizer on the GPU, where that fits
   memory_state_share REAL,          -- of memory_share what is weights, gradients and optimizer state
   recorded INTEGER NOT NULL DEFAULT 0 -- 1: steps of the run were recorded, so it did fit
 ) STRICT;

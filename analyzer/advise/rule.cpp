@@ -31,7 +31,7 @@ const Words kBases = {"ceiling", "estimate", "what_if", "published"};
 const Words kKinds = {"error", "silent", "advice"};
 const Words kSafeties = {"speed_only", "memory", "numerics", "semantics"};
 
-constexpr size_t kListLimit = 40;
+constexpr size_t kListLimit = 48;
 
 std::string shown(const std::string& s) { return shorten(one_line(to_utf8(s)), 60); }
 

@@ -150,10 +150,11 @@ ConfigStudy study_config(const RunConfig& config, const Platforms& platforms,
       return static_cast<double>(bytes) / static_cast<double>(capacity);
     };
     const int64_t total = study.memory->ranks[study.memory->worst].total_bytes;
-    return MemoryShares{share(total), share(total + study.memory->uncertainty_bytes)};
+    return MemoryShares{share(total), share(total + study.memory->uncertainty_bytes), total};
   };
-  out.remedies = remedies_of(config, out.layout, out.split, memory,
-                             platform != nullptr ? platform->fast_domain_gpus : 0);
+  const int64_t fast_domain = platform != nullptr ? platform->fast_domain_gpus : 0;
+  out.remedies = remedies_of(config, out.layout, out.split, memory, fast_domain);
+  out.offers = offers_of(config, out.layout, memory, fast_domain);
   limit_groups(config, out);
   out.precision = precision_of(config);
   out.recompute = check_recompute_names(config);

@@ -7,6 +7,7 @@
 #include "config/layout.h"
 #include "config/memory_estimate.h"
 #include "config/model_shape.h"
+#include "config/offers.h"
 #include "config/platforms.h"
 #include "config/remedies.h"
 
@@ -19,6 +20,7 @@ struct ConfigStudy {
   std::optional<std::string> precision;
   RecomputeNames recompute;
   Remedies remedies;  // of what does not add up
+  Offers offers;
   const Platform* platform = nullptr;
   int64_t capacity_bytes = 0;  // memory of one GPU: as recorded, else of the platform; 0: not known
   std::optional<MemoryEstimate> memory;

@@ -240,7 +240,8 @@ void add_cheap(std::vector<std::string>& names, const RunConfig& config) {
 
 }  // namespace
 
-std::vector<std::string> advised_recompute(const RunConfig& config) {
+std::vector<std::string> advised_recompute(const RunConfig& config, bool moe_needed,
+                                           bool short_of_memory) {
   if (text(config, "recompute_granularity") == "full") return {};
   const RecomputeNames names = check_recompute_names(config);
   std::vector<std::string> out = names.corrected;
@@ -250,10 +251,9 @@ std::vector<std::string> advised_recompute(const RunConfig& config) {
     out.erase(at);
     return true;
   };
-  const bool attention = take_out("core_attn"), experts = take_out("moe");
-  if (names.rejected.empty() && !attention && !experts) return {};
-  if (!experts) return out;
-  add_cheap(out, config);
+  const bool attention = take_out("core_attn"), experts = !moe_needed && take_out("moe");
+  if (names.rejected.empty() && !attention && !experts && !moe_needed) return {};
+  if (experts || (attention && short_of_memory && !moe_needed)) add_cheap(out, config);
   return out;
 }
 

@@ -70,8 +70,11 @@ RecomputeNames check_recompute_names(const RunConfig& config);
 std::vector<std::string> cheap_recompute(const RunConfig& config);
 
 // The configured list as all advice on it together would have it: by accepted names, without
-// core_attn, and cheap modules in place of moe. Empty where it stays as it is, or none is left.
-std::vector<std::string> advised_recompute(const RunConfig& config);
+// core_attn, and cheap modules in place of moe, which stays where it is needed. What is short of
+// memory has cheap modules in place of core_attn too. Empty where it stays as it is, or none is
+// left.
+std::vector<std::string> advised_recompute(const RunConfig& config, bool moe_needed,
+                                           bool short_of_memory);
 
 // A selective list that is good as it is, with the cheap modules it does not name yet; empty where
 // there are none to add.

@@ -130,6 +130,7 @@ class LayoutSearch {
     if (left % tp != 0 || (!l_.experts && !limits_.tp(tp, 1))) return;
     for (const int64_t cp : sizes) {
       if (left / tp % cp != 0 || !limits_.cp(cp) || !limits_.tp(tp, cp)) continue;
+      if (too_short(tp, cp)) continue;
       if (with_batch && !limits_.batch(left / tp / cp)) continue;
       Candidate c;
       c.pp = pp, c.tp = tp, c.cp = cp;
@@ -157,6 +158,11 @@ class LayoutSearch {
         offer(whole);
       }
     }
+  }
+  // Below that the exchange of CP costs more than it saves.
+  bool too_short(int64_t tp, int64_t cp) const {
+    constexpr int64_t kTokens = 4096;
+    return cp > l_.cp && l_.seq_len && *l_.seq_len / saturating_product(tp, cp) < kTokens;
   }
   bool too_far(const Candidate& c) const {
     return best_.size() == kTried &&

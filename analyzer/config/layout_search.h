@@ -15,6 +15,7 @@ namespace ws {
 // Estimate of a configuration, of the GPU's memory; nullopt: something for it is not known.
 struct MemoryShares {
   double share = 0, hi_share = 0;  // hi: with the uncertainty on top
+  int64_t bytes = 0;
 };
 using MemoryUse = std::function<std::optional<MemoryShares>(const RunConfig&)>;
 
@@ -46,6 +47,7 @@ class SizeLimits {
   bool etp(int64_t v) const;
   bool pp(int64_t v) const;
   bool batch(int64_t dp) const;
+  bool take(const Layout& l) const { return tp(l.tp, l.cp) && cp(l.cp) && ep(l.ep); }
   // Layers, and what counts as one, that the stages share evenly; nullopt: not known, or given.
   std::optional<int64_t> units() const { return units_; }
 

@@ -91,6 +91,9 @@ void put_grids(const RunConfig& config, const Layout& l, const MemoryUse& memory
   }
   const bool refused = !out.attention.arithmetic.empty() || !out.expert.arithmetic.empty();
   if (refused && l.min_gpus) out.layout_nearest = nearest_layout(config, l, memory, fast_domain);
+  // Other GPUs leave experts, heads and sequence as they are.
+  if (!out.layout_nearest.empty() && !SizeLimits(config, l).take(l))
+    out.attention.nearest = out.expert.nearest = "";
 }
 
 void put_shards(const Layout& l, Remedies& out) {

@@ -147,6 +147,18 @@ void put_remedies(Row& row, const Remedies& r) {
   row.put_text("heads_nearest", r.heads.nearest);
 }
 
+void put_offers(Row& row, const Offers& o) {
+  row.put("cp_offered", o.cp);
+  row.put_text("cp_offered_memory", o.cp_memory);
+  row.put("ep_offered", o.ep);
+  row.put_text("ep_offered_memory", o.ep_memory);
+  row.put_text("ep_refused", o.ep_refused);
+  row.put("shards_offered", o.shards);
+  row.put_text("shards_offered_memory", o.shards_memory);
+  row.put_text("memory_without_host", o.without_host);
+  row.put_text("moe_recompute_needed", o.moe_needed);
+}
+
 // A file of which parts come from outside does not show what it leaves out.
 std::optional<int64_t> dispatcher_given(const RunConfig& config) {
   const char* key = "moe_token_dispatcher_type";
@@ -327,12 +339,13 @@ FactRowValues layout_row(const RunConfig& config, const ConfigStudy& study) {
   put_dense_layers(row, config, study);
   put_stages(row, config, study);
   put_platform_and_memory(row, study);
+  put_offers(row, study.offers);
   put_fp8_recipe(row, study.platform,
                  study.layout.experts && boolean(config, "multi_latent_attention") == true);
   row.put_text("offload_rejected", rejected_offload(config));
   row.put_text("recompute_rejected", padded(study.recompute.rejected));
   row.put_text("recompute_cheap", fmt::format("{}", fmt::join(cheap_recompute(config), " ")));
-  row.put_text("recompute_advised", fmt::format("{}", fmt::join(advised_recompute(config), " ")));
+  row.put_text("recompute_advised", fmt::format("{}", fmt::join(study.offers.recompute, " ")));
   row.put_text("recompute_widened", fmt::format("{}", fmt::join(widened_recompute(config), " ")));
   row.put_text("recompute_corrected", fmt::format("{}", fmt::join(study.recompute.corrected, " ")));
   return row.values;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "advise/spellings.h"
+#include "config/layout_search.h"
 #include "plan/plan_parts.h"
 
 namespace ws {
@@ -63,6 +64,8 @@ std::vector<std::string> dry_run(const RunConfig& config, const Layout& l) {
   if (framework.empty())
     return {"needs the framework: --framework megatron-lm, megatron-bridge or pytorch"};
   if (!l.min_gpus) return {"needs the sizes that come from outside the file"};
+  if (l.gpus && *l.gpus % *l.min_gpus != 0 && !SizeLimits(config, l).take(l))
+    return {"follows once the sizes of the layout add up"};
   const bool adds_up = l.gpus && *l.gpus % *l.min_gpus == 0 && !one_world_only(l);
   const int64_t world = adds_up ? *l.gpus : *l.min_gpus;
   const std::vector<int64_t> ranks = ranks_to_play(l, world);
