@@ -166,8 +166,11 @@ void put_expert_count(const RunConfig& config, const Layout& l, const Room& room
   const auto has_room = [&](int64_t v) { return room.with_ep(v); };
   std::string values =
       around(l.ep, divisors(*experts), [&](int64_t v) { return on_gpus(v) && has_room(v); });
-  if (values.empty()) values = around(l.ep, divisors(*experts), has_room);
   out.expert_count.nearest = named("EP", values);
+  if (values.empty() && l.gpus && l.expert_known)
+    out.expert_count.nearest = out.layout_nearest;
+  if (out.expert_count.nearest.empty())
+    out.expert_count.nearest = named("EP", around(l.ep, divisors(*experts), has_room));
 }
 
 void put_sequence(const Layout& l, const SizeLimits& limits, Remedies& out) {

@@ -129,6 +129,13 @@ bool reads_configuration_only(const Rule& rule) {
   });
 }
 
+RuleSet errors_of(const RuleSet& rules) {
+  RuleSet out;
+  for (const Rule& r : rules.rules)
+    if (r.kind == "error" && reads_configuration_only(r)) out.rules.push_back(r);
+  return out;
+}
+
 // What fires stays; what of it, or instead of it, the stated releases can not follow is told among
 // the notes.
 void put_not_offered(std::vector<Finding>& findings, std::vector<std::string>& notes) {
@@ -291,6 +298,9 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.findings = std::move(*findings);
   put_notes(config, study, rules, out);
   put_not_offered(out.findings, out.notes);
+  const auto proven =
+      prove_findings(out.findings, out.notes, config, platforms, errors_of(rules));
+  if (!proven) return proven.error();
   return out;
 }
 

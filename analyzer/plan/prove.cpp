@@ -1,0 +1,251 @@
+// Tested by: tests/checks/plan_followed.py, plan_test.cpp
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "advise/evaluate.h"
+#include "advise/told_once.h"
+#include "config/config_builder.h"
+#include "config/key_table.h"
+#include "facts/config_facts.h"
+#include "plan/plan_parts.h"
+
+namespace ws {
+namespace {
+
+// A setting as an action would have it.
+struct Change {
+  std::string key;
+  std::optional<ConfigValue> value;  // absent: it is left out
+};
+
+// "the list a b", "[\"a\", \"b\"]" and "\"a\"" of Bridge as the reader takes them.
+std::string plain(std::string value) {
+  constexpr std::string_view kList = "the list ";
+  if (value.rfind(kList, 0) == 0) value.erase(0, kList.size());
+  for (char& c : value)
+    if (c == '"' || c == '[' || c == ']' || c == ',') c = ' ';
+  const size_t from = value.find_first_not_of(' ');
+  if (from == std::string::npos) return "";
+  return value.substr(from, value.find_last_not_of(' ') + 1 - from);
+}
+
+// A sentence in the place of a value: "one module less at a time", "smaller: as far as it goes".
+bool is_sentence(const ConfigKey& key, const std::string& value) {
+  if (value.find_first_of("():;{}") != std::string::npos) return true;
+  const bool blank = value.find(' ') != std::string::npos;
+  if (key.type != KeyType::list) return blank;
+  static constexpr std::string_view kWords[] = {" the ", " a ", " without ", " or ", " of "};
+  const std::string words = " " + value + " ";
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view w) {
+    return words.find(w) != std::string::npos;
+  });
+}
+
+std::optional<Change> change_of(const Spelling& spelling, const Action& a, std::string value) {
+  const ConfigKey& key = *spelling.key;
+  if (value.rfind("leave ", 0) == 0 || (a.framework == "megatron_bridge" && value == "None"))
+    return Change{key.name, std::nullopt};
+  value = plain(value);
+  if (value.empty() && spelling.constant.empty() && key.type == KeyType::boolean) value = "true";
+  if (is_sentence(key, value)) return std::nullopt;
+  ConfigBuilder reader("advice", "advice", Twice::last_wins);
+  reader.set(spelling, value, a.set, 0);
+  if (reader.refused() || reader.known_count() == 0) return std::nullopt;
+  const auto read = reader.finish();
+  const ConfigEntry* e = read ? entry(*read, key.name) : nullptr;
+  return e == nullptr ? std::nullopt : std::optional(Change{key.name, e->value});
+}
+
+const Spelling* spelling_of(const Action& a, const std::string& name) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"CP", "cp"},
+      {"EP", "ep"},
+      {"TP", "tp"},
+      {"PP", "pp"},
+      {"ranks over which FSDP shards", "fsdp_shard_size"}};
+  if (a.framework == "megatron_lm") return key_table().by_flag(name);
+  if (a.framework == "megatron_bridge") {
+    const size_t dot = a.set.rfind('.');
+    const size_t section = a.set.rfind('.', dot - 1);
+    const bool dotted = dot != std::string::npos && section != std::string::npos;
+    const Spelling* whole =
+        dotted ? key_table().by_path(a.set.substr(section + 1, dot - section) + name) : nullptr;
+    return whole != nullptr ? whole : key_table().by_path(name);
+  }
+  for (const auto& [shown, key] : kNames)
+    if (name == shown) return key_table().by_native(key);
+  return nullptr;
+}
+
+std::vector<Change> changes_of(const Action& a) {
+  std::vector<Change> out;
+  for (const Assignment& one : assignments(a)) {
+    const Spelling* spelling = spelling_of(a, one.name);
+    if (spelling == nullptr) continue;
+    if (auto change = change_of(*spelling, a, one.value)) out.push_back(std::move(*change));
+  }
+  return out;
+}
+
+RunConfig with_changes(RunConfig config, const std::vector<Change>& changes) {
+  for (const Change& c : changes) {
+    if (c.value) {
+      set_value(config, c.key, *c.value, "advice");
+    } else {
+      auto& all = config.entries;
+      all.erase(std::remove_if(all.begin(), all.end(),
+                               [&](const ConfigEntry& e) { return e.key == c.key; }),
+                all.end());
+    }
+  }
+  return config;
+}
+
+// An action of an item, in the order in which to act.
+struct Step {
+  size_t item, action;
+  std::vector<Change> changes;
+  bool stands = true;
+};
+
+// What a configuration comes to; `faults`: rule and title of what does not work.
+struct Outcome {
+  std::optional<int> memory;  // 0 fits, 1 may not fit, 2 does not fit
+  std::string memory_words;
+  std::vector<std::pair<std::string, std::string>> faults;
+};
+
+class Proof {
+ public:
+  Proof(const RunConfig& config, const Platforms& platforms, const RuleSet& errors)
+      : config_(config), platforms_(platforms), errors_(errors) {}
+
+  Result<Outcome> outcome(const std::vector<Step>& steps) const {
+    RunConfig config = config_;
+    for (const Step& s : steps)
+      if (s.stands) config = with_changes(std::move(config), s.changes);
+    const ConfigStudy study = study_config(config, platforms_, nullptr);
+    Outcome out;
+    if (study.memory && study.capacity_bytes > 0) {
+      const int64_t total = study.memory->ranks[study.memory->worst].total_bytes;
+      const int64_t around = study.memory->uncertainty_bytes;
+      const int64_t least = study.memory->least_bytes.value_or(total) - around;
+      out.memory = least > study.capacity_bytes ? 2 : total + around > study.capacity_bytes;
+      MemoryShares use;
+      use.bytes = total;
+      use.share = static_cast<double>(total) / static_cast<double>(study.capacity_bytes);
+      out.memory_words = memory_use_words(use);
+    }
+    const auto facts = config_facts(config, study);
+    if (!facts) return facts.error();
+    const RuleSandbox sandbox(*facts);
+    for (const Rule& r : errors_.rules) {
+      const auto finding = evaluate(sandbox, r);
+      if (!finding) return finding.error();
+      if (finding->status == FindingStatus::fires) out.faults.emplace_back(r.id, r.title);
+    }
+    return out;
+  }
+
+ private:
+  const RunConfig& config_;
+  const Platforms& platforms_;
+  const RuleSet& errors_;
+};
+
+// In words, what is worse than before; "": nothing is.
+std::vector<std::string> worse(const Outcome& before, const Outcome& after) {
+  std::vector<std::string> out;
+  if (before.memory && after.memory && *after.memory > *before.memory)
+    out.push_back("it needs " + after.memory_words + " of the GPU");
+  for (const auto& fault : after.faults)
+    if (std::find(before.faults.begin(), before.faults.end(), fault) == before.faults.end())
+      out.push_back(fault.second);
+  return out;
+}
+
+bool holds_all(const std::vector<std::string>& of, const std::vector<std::string>& in) {
+  return std::all_of(of.begin(), of.end(), [&](const std::string& s) {
+    return std::find(in.begin(), in.end(), s) != in.end();
+  });
+}
+
+std::string words_of(const Action& a) { return a.to.empty() ? a.set : a.set + " " + a.to; }
+
+// What stands in its place: the alternative of its note, else a word on what it makes.
+void put_in_its_place(Action& a, const std::string& why) {
+  constexpr std::string_view kOr = "or ";
+  if (a.note.rfind(kOr, 0) == 0) {
+    a.set = a.note.substr(kOr.size());
+    a.to.clear();
+    a.note = "not the other way: " + why;
+  } else {
+    a.note += (a.note.empty() ? "" : "; ") + ("not as it stands: " + why);
+  }
+}
+
+}  // namespace
+
+Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::string>& notes,
+                            const RunConfig& config, const Platforms& platforms,
+                            const RuleSet& errors) {
+  const std::string framework = text(config, "framework").value_or("");
+  std::vector<Step> steps;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].status != FindingStatus::fires) continue;
+    for (size_t k = 0; k < findings[i].actions.size(); ++k) {
+      const Action& a = findings[i].actions[k];
+      if (a.framework != framework && a.framework != "any") continue;
+      if (auto changes = changes_of(a); !changes.empty()) steps.push_back({i, k, changes});
+    }
+  }
+  if (steps.empty()) return {};
+  const Proof proof(config, platforms, errors);
+  const auto before = proof.outcome({});
+  if (!before) return before.error();
+  auto all = proof.outcome(steps);
+  if (!all) return all.error();
+  std::vector<std::string> left = worse(*before, *all);
+  // The last first: what follows builds on what stands before it, and errors come first of all.
+  std::set<size_t> emptied;
+  for (size_t n = steps.size(); n-- > 0 && !left.empty();) {
+    steps[n].stands = false;
+    const auto without = proof.outcome(steps);
+    if (!without) return without.error();
+    const std::vector<std::string> rest = worse(*before, *without);
+    if (rest.size() >= left.size() || !holds_all(rest, left)) {
+      steps[n].stands = true;
+      continue;
+    }
+    std::string why;
+    for (const std::string& w : left)
+      if (!holds_all({w}, rest)) why += (why.empty() ? "" : "; ") + w;
+    Finding& f = findings[steps[n].item];
+    Action& a = f.actions[steps[n].action];
+    if (f.kind == "error" || f.kind == "silent" || a.note.rfind("or ", 0) == 0) {
+      put_in_its_place(a, why);
+    } else {
+      notes.push_back(fmt::format("not offered: {} of: {} ({})", words_of(a), f.title, why));
+      a.set.clear();
+      emptied.insert(steps[n].item);
+    }
+    left = rest;
+  }
+  const auto is_own = [&](const Action& a) {
+    return framework.empty() || a.framework == framework || a.framework == "any" ||
+           a.framework == "env";
+  };
+  for (auto i = emptied.rbegin(); i != emptied.rend(); ++i) {
+    auto& actions = findings[*i].actions;
+    actions.erase(std::remove_if(actions.begin(), actions.end(),
+                                 [](const Action& a) { return a.set.empty(); }),
+                  actions.end());
+    if (std::none_of(actions.begin(), actions.end(), is_own))
+      findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(*i));
+  }
+  return {};
+}
+
+}  // namespace ws
