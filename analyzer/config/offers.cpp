@@ -77,8 +77,8 @@ class Trial {
       sizes.push_back(v);
     const bool more = *l_.cp_suggested > l_.cp;
     for (const int64_t v : sizes) {
-      const bool between = more ? v > l_.cp && v <= *l_.cp_suggested
-                                : v < l_.cp && v >= *l_.cp_suggested;
+      const bool between =
+          more ? v > l_.cp && v <= *l_.cp_suggested : v < l_.cp && v >= *l_.cp_suggested;
       if (!between) continue;
       const RunConfig other = with("cp", v);
       if (!divides(other)) continue;

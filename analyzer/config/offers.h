@@ -17,9 +17,9 @@ struct Offers {
   std::optional<int64_t> shards;  // of FSDP, where it is short of memory
   // "104.2 GiB, 132 %": what it then takes; "": not known
   std::string cp_memory, ep_memory, shards_memory;
-  std::string ep_refused;     // "EP 8 needs 104.2 GiB, 132 %"
-  std::string without_host;   // what it takes without the optimizer on the host, where that fits
-  std::string moe_needed;     // what it takes without recompute of moe, where that does not fit
+  std::string ep_refused;    // "EP 8 needs 104.2 GiB, 132 %"
+  std::string without_host;  // what it takes without the optimizer on the host, where that fits
+  std::string moe_needed;    // what it takes without recompute of moe, where that does not fit
   std::vector<std::string> recompute;  // advised_recompute(), such that it fits
 };
 

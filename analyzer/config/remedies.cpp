@@ -167,8 +167,7 @@ void put_expert_count(const RunConfig& config, const Layout& l, const Room& room
   std::string values =
       around(l.ep, divisors(*experts), [&](int64_t v) { return on_gpus(v) && has_room(v); });
   out.expert_count.nearest = named("EP", values);
-  if (values.empty() && l.gpus && l.expert_known)
-    out.expert_count.nearest = out.layout_nearest;
+  if (values.empty() && l.gpus && l.expert_known) out.expert_count.nearest = out.layout_nearest;
   if (out.expert_count.nearest.empty())
     out.expert_count.nearest = named("EP", around(l.ep, divisors(*experts), has_room));
 }

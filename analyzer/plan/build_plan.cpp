@@ -298,8 +298,7 @@ Result<Plan> build_plan(const RunConfig& config, const Platforms& platforms, con
   out.findings = std::move(*findings);
   put_notes(config, study, rules, out);
   put_not_offered(out.findings, out.notes);
-  const auto proven =
-      prove_findings(out.findings, out.notes, config, platforms, errors_of(rules));
+  const auto proven = prove_findings(out.findings, out.notes, config, platforms, errors_of(rules));
   if (!proven) return proven.error();
   return out;
 }

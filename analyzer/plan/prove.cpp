@@ -6,6 +6,7 @@
 
 #include "advise/evaluate.h"
 #include "advise/told_once.h"
+#include "base/text.h"
 #include "config/config_builder.h"
 #include "config/key_table.h"
 #include "facts/config_facts.h"
@@ -38,9 +39,8 @@ bool is_sentence(const ConfigKey& key, const std::string& value) {
   if (key.type != KeyType::list) return blank;
   static constexpr std::string_view kWords[] = {" the ", " a ", " without ", " or ", " of "};
   const std::string words = " " + value + " ";
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view w) {
-    return words.find(w) != std::string::npos;
-  });
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view w) { return words.find(w) != std::string::npos; });
 }
 
 std::optional<Change> change_of(const Spelling& spelling, const Action& a, std::string value) {
@@ -81,7 +81,13 @@ const Spelling* spelling_of(const Action& a, const std::string& name) {
 
 std::vector<Change> changes_of(const Action& a) {
   std::vector<Change> out;
-  for (const Assignment& one : assignments(a)) {
+  std::vector<Assignment> all = assignments(a);
+  if (a.takes_away()) {  // "--a, --b"
+    all.clear();
+    for (const std::string& word : words_of(a.set))
+      all.push_back({word.substr(0, word.find(',')), a.to});
+  }
+  for (const Assignment& one : all) {
     const Spelling* spelling = spelling_of(a, one.name);
     if (spelling == nullptr) continue;
     if (auto change = change_of(*spelling, a, one.value)) out.push_back(std::move(*change));
@@ -166,13 +172,17 @@ std::vector<std::string> worse(const Outcome& before, const Outcome& after) {
   return out;
 }
 
-bool holds_all(const std::vector<std::string>& of, const std::vector<std::string>& in) {
-  return std::all_of(of.begin(), of.end(), [&](const std::string& s) {
-    return std::find(in.begin(), in.end(), s) != in.end();
+// What of `all` is not among `in`.
+std::vector<std::string> missing(const std::vector<std::string>& all,
+                                 const std::vector<std::string>& in) {
+  std::vector<std::string> out;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(out), [&](const std::string& s) {
+    return std::find(in.begin(), in.end(), s) == in.end();
   });
+  return out;
 }
 
-std::string words_of(const Action& a) { return a.to.empty() ? a.set : a.set + " " + a.to; }
+std::string action_words(const Action& a) { return a.to.empty() ? a.set : a.set + " " + a.to; }
 
 // What stands in its place: the alternative of its note, else a word on what it makes.
 void put_in_its_place(Action& a, const std::string& why) {
@@ -208,30 +218,44 @@ Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::str
   auto all = proof.outcome(steps);
   if (!all) return all.error();
   std::vector<std::string> left = worse(*before, *all);
-  // The last first: what follows builds on what stands before it, and errors come first of all.
   std::set<size_t> emptied;
+  const auto refuse = [&](const Step& step, const std::vector<std::string>& whys) {
+    const std::string why = fmt::format("{}", fmt::join(whys, "; "));
+    Finding& f = findings[step.item];
+    Action& a = f.actions[step.action];
+    if (f.kind == "error" || f.kind == "silent" || a.note.rfind("or ", 0) == 0)
+      return put_in_its_place(a, why);
+    notes.push_back(fmt::format("not offered: {} of: {} ({})", action_words(a), f.title, why));
+    a.set.clear();
+    emptied.insert(step.item);
+  };
+  // The last first: what follows builds on what stands before it, and errors come first of all.
   for (size_t n = steps.size(); n-- > 0 && !left.empty();) {
     steps[n].stands = false;
     const auto without = proof.outcome(steps);
     if (!without) return without.error();
     const std::vector<std::string> rest = worse(*before, *without);
-    if (rest.size() >= left.size() || !holds_all(rest, left)) {
-      steps[n].stands = true;
-      continue;
-    }
-    std::string why;
-    for (const std::string& w : left)
-      if (!holds_all({w}, rest)) why += (why.empty() ? "" : "; ") + w;
-    Finding& f = findings[steps[n].item];
-    Action& a = f.actions[steps[n].action];
-    if (f.kind == "error" || f.kind == "silent" || a.note.rfind("or ", 0) == 0) {
-      put_in_its_place(a, why);
+    if (rest.size() < left.size() && missing(rest, left).empty()) {
+      refuse(steps[n], missing(left, rest));
+      left = rest;
     } else {
-      notes.push_back(fmt::format("not offered: {} of: {} ({})", words_of(a), f.title, why));
-      a.set.clear();
-      emptied.insert(steps[n].item);
+      steps[n].stands = true;
     }
-    left = rest;
+  }
+  // What two of them do alike: the first that makes it goes, and so does the next.
+  if (!left.empty()) {
+    std::vector<Step> kept;
+    for (const Step& step : steps) {
+      if (!step.stands) continue;
+      kept.push_back(step);
+      const auto with = proof.outcome(kept);
+      if (!with) return with.error();
+      const std::vector<std::string> made = worse(*before, *with);
+      const std::vector<std::string> ends = missing(made, missing(made, left));
+      if (ends.empty()) continue;
+      kept.pop_back();
+      refuse(step, ends);
+    }
   }
   const auto is_own = [&](const Action& a) {
     return framework.empty() || a.framework == framework || a.framework == "any" ||

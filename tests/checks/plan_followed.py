@@ -37,7 +37,7 @@ def typed(schema, key, value):
     if kind == "boolean":
         return {"": True, "true": True, "false": False}.get(value.lower())
     if kind == "array":
-        return value.split() if re.fullmatch(r"[a-z0-9_ ]+", value) else None
+        return value.split() if re.fullmatch(r"[a-z0-9_ ]+", value) and not re.search(r"\b(the|a|without|or|of)\b", value) else None
     return value if re.fullmatch(r"[A-Za-z0-9_.]+", value) else None
 
 
@@ -45,7 +45,7 @@ def changes(schema, flags, finding):
     """[(key, value)] of an item, value None: left out. None: it is no matter of settings alone, or they have no value."""
     out = []
     for action in finding["actions"]:
-        if action["framework"] not in OWN:
+        if action["framework"] not in OWN or "not as it stands: " in action["note"]:
             continue
         if action["set"] in NAMES:
             parts = [(NAMES[action["set"]], action["to"])]
@@ -54,7 +54,7 @@ def changes(schema, flags, finding):
             for name, value in plan_faults.settings(action):
                 if name in flags:
                     key, constant = flags[name]
-                    parts.append((key, value if value.startswith("leave ") else constant or value))
+                    parts.append((key, "leave " if action["to"].startswith("leave ") else constant or value))
         for key, value in parts:
             if value.startswith("leave "):
                 out.append((key, None))

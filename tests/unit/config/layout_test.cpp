@@ -62,7 +62,7 @@ TEST_CASE("layout: recompute modules that this model accepts") {
 
 TEST_CASE("layout: one list of recompute modules answers all that is said of the configured one") {
   const auto advised = [](const std::string& yaml) {
-    return advised_recompute(config_of("recompute_granularity: selective\n" + yaml));
+    return advised_recompute(config_of("recompute_granularity: selective\n" + yaml), false, false);
   };
   using Names = std::vector<std::string>;
   CHECK(advised("num_experts: 8\nrecompute_modules: [layernorm, moe_act]\n").empty());
@@ -76,8 +76,17 @@ TEST_CASE("layout: one list of recompute modules answers all that is said of the
   CHECK(advised("num_experts: 8\nrecompute_modules: [moe]\noffload_modules: [expert_fc1]\n") ==
         Names{"layernorm"});
   CHECK(advised_recompute(
-            config_of("recompute_granularity: full\nrecompute_modules: [moe]\nnum_experts: 8\n"))
+            config_of("recompute_granularity: full\nrecompute_modules: [moe]\nnum_experts: 8\n"),
+            false, false)
             .empty());
+  // What is short of memory needs something in the place of core_attn, and keeps a moe that counts.
+  const RunConfig attention =
+      config_of("recompute_granularity: selective\nrecompute_modules: [core_attn]\n");
+  CHECK(advised_recompute(attention, false, true) == Names{"layernorm", "mlp"});
+  const RunConfig whole = config_of(
+      "recompute_granularity: selective\nrecompute_modules: [up_proj, moe]\nnum_experts: 8\n"
+      "multi_latent_attention: true\n");
+  CHECK(advised_recompute(whole, true, false) == Names{"mla_up_proj", "moe"});
 }
 
 TEST_CASE("layout: a selective list is widened by the cheap modules it lacks") {
