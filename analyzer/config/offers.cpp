@@ -76,6 +76,7 @@ class Trial {
     for (int64_t v = 1; !l_.gpus && v <= std::max(l_.cp, *l_.cp_suggested); v *= 2)
       sizes.push_back(v);
     const bool more = *l_.cp_suggested > l_.cp;
+    bool fits = false;
     for (const int64_t v : sizes) {
       const bool between =
           more ? v > l_.cp && v <= *l_.cp_suggested : v < l_.cp && v >= *l_.cp_suggested;
@@ -85,7 +86,8 @@ class Trial {
       const bool alone = layout_of(other).dp == 1;
       const auto use = use_of(other);
       if (use && use->hi_share > 1 && !(more && short_)) continue;
-      if (alone && more && !(short_ && use && use->hi_share <= 1 && out_.cp == l_.cp)) continue;
+      if (alone && more && !(short_ && use && use->hi_share <= 1 && !fits)) continue;
+      fits = use && use->hi_share <= 1;
       out_.cp = v;
       out_.cp_memory = words(use);
       if (!more) return;

@@ -17,7 +17,7 @@ namespace {
 
 // A setting as an action would have it.
 struct Change {
-  std::string key;
+  std::string key, shown;
   std::optional<ConfigValue> value;  // absent: it is left out
 };
 
@@ -43,19 +43,20 @@ bool is_sentence(const ConfigKey& key, const std::string& value) {
                      [&](std::string_view w) { return words.find(w) != std::string::npos; });
 }
 
-std::optional<Change> change_of(const Spelling& spelling, const Action& a, std::string value) {
+std::optional<Change> change_of(const Spelling& spelling, const Action& a, const std::string& name,
+                                std::string value) {
   const ConfigKey& key = *spelling.key;
   if (value.rfind("leave ", 0) == 0 || (a.framework == "megatron_bridge" && value == "None"))
-    return Change{key.name, std::nullopt};
+    return Change{key.name, "", std::nullopt};
   value = plain(value);
   if (value.empty() && spelling.constant.empty() && key.type == KeyType::boolean) value = "true";
   if (is_sentence(key, value)) return std::nullopt;
   ConfigBuilder reader("advice", "advice", Twice::last_wins);
-  reader.set(spelling, value, a.set, 0);
+  reader.set(spelling, value, name, 0);
   if (reader.refused() || reader.known_count() == 0) return std::nullopt;
   const auto read = reader.finish();
   const ConfigEntry* e = read ? entry(*read, key.name) : nullptr;
-  return e == nullptr ? std::nullopt : std::optional(Change{key.name, e->value});
+  return e == nullptr ? std::nullopt : std::optional(Change{key.name, e->shown, e->value});
 }
 
 const Spelling* spelling_of(const Action& a, const std::string& name) {
@@ -79,6 +80,22 @@ const Spelling* spelling_of(const Action& a, const std::string& name) {
   return nullptr;
 }
 
+// "remove --a and --b, which it forbids", "cfg.a = cfg.b = None" of Bridge: the note takes out
+// more.
+void put_removed(const Action& a, std::vector<Change>& out) {
+  const std::string head = a.note.substr(0, a.note.find("; if"));
+  const size_t none = head.find("= None"), flags = head.find("remove --");
+  if (none == std::string::npos && flags == std::string::npos) return;
+  for (std::string word : words_of(flags != std::string::npos ? head.substr(flags) : head)) {
+    word.erase(std::min(word.find(','), word.size()));
+    const bool path = word.rfind("cfg.", 0) == 0;
+    if (!path && word.rfind("--", 0) != 0) continue;
+    const Spelling* spelling =
+        path ? key_table().by_path(word.substr(word.rfind('.') + 1)) : key_table().by_flag(word);
+    if (spelling != nullptr) out.push_back({spelling->key->name, "", std::nullopt});
+  }
+}
+
 std::vector<Change> changes_of(const Action& a) {
   std::vector<Change> out;
   std::vector<Assignment> all = assignments(a);
@@ -90,8 +107,10 @@ std::vector<Change> changes_of(const Action& a) {
   for (const Assignment& one : all) {
     const Spelling* spelling = spelling_of(a, one.name);
     if (spelling == nullptr) continue;
-    if (auto change = change_of(*spelling, a, one.value)) out.push_back(std::move(*change));
+    if (auto change = change_of(*spelling, a, one.name, one.value))
+      out.push_back(std::move(*change));
   }
+  if (!out.empty()) put_removed(a, out);
   return out;
 }
 
@@ -99,6 +118,8 @@ RunConfig with_changes(RunConfig config, const std::vector<Change>& changes) {
   for (const Change& c : changes) {
     if (c.value) {
       set_value(config, c.key, *c.value, "advice");
+      for (ConfigEntry& e : config.entries)
+        if (e.key == c.key) e.shown = c.shown;
     } else {
       auto& all = config.entries;
       all.erase(std::remove_if(all.begin(), all.end(),

@@ -55,6 +55,8 @@ def changes(schema, flags, finding):
                 if name in flags:
                     key, constant = flags[name]
                     parts.append((key, "leave " if action["to"].startswith("leave ") else constant or value))
+        removed = re.search(r"remove (--.*?)(;|, which|$)", action["note"]) if parts else None
+        parts += [(flags[name][0], "leave ") for name in re.findall(r"--[a-z-]+", removed[1]) if name in flags] if removed else []
         for key, value in parts:
             if value.startswith("leave "):
                 out.append((key, None))
@@ -106,7 +108,7 @@ class Planner:
         out = []
         had = {f["rule"] for f in before["findings"]}
         for f in second["findings"]:
-            if f["kind"] == "error" and f["rule"] not in had:
+            if f["kind"] == "error" and f["rule"] not in had | LEFT - {"configuration/memory_exceeds"}:
                 out.append(f"new: {f['rule']}")
             if f["rule"] in followed and f["kind"] == "error" and f["rule"] not in LEFT:
                 out.append(f"still: {f['rule']}")
@@ -117,8 +119,8 @@ class Planner:
                 f" without {sorted(set(config) - set(after))}" for fault in out]
 
 
-# What is not fitted by one round is told again, with what is left.
-LEFT = {"configuration/memory_exceeds"}
+# What is not fitted by one round is told again, with what is left; names of a release are none of the keys.
+LEFT = {"configuration/memory_exceeds", "configuration/setting_not_in_release"}
 
 
 def main():
