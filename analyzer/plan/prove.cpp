@@ -209,9 +209,14 @@ std::string action_words(const Action& a) { return a.to.empty() ? a.set : a.set 
 void put_in_its_place(Action& a, const std::string& why) {
   constexpr std::string_view kOr = "or ";
   if (a.note.rfind(kOr, 0) == 0) {
+    constexpr std::string_view kLeave = "leave ", kOut = " out";
     a.set = a.note.substr(kOr.size());
     a.to.clear();
     a.note = "not the other way: " + why;
+    const size_t out = a.set.find(kOut);
+    if (a.set.rfind(kLeave, 0) != 0 || out == std::string::npos) return;
+    a.set = a.set.substr(kLeave.size(), out - kLeave.size());
+    a.to = "leave it out";
   } else {
     a.note += (a.note.empty() ? "" : "; ") + ("not as it stands: " + why);
   }

@@ -44,6 +44,13 @@ def script(draw):
     return f"export CUDA_DEVICE_MAX_CONNECTIONS={draw.choice([1, 8, 32])}\ntorchrun pretrain_gpt.py {' '.join(words)}\n"
 
 
+def stated(draw):
+    """The words that go with a script: GPUs, platform and, or not, the release."""
+    given = ["--gpus", draw.choice([8, 16, 64, 96, 128]), "--platform", draw.choice(["a100", "h100", "b200", "gb200"])]
+    release = draw.choice([None, "0.12", "0.14", "0.15", "0.16", "0.17", "0.18"])
+    return given + (["--framework-version", release] if release else [])
+
+
 def settings(action):
     """(flag, value) of what an action of Megatron-LM sets."""
     if action["framework"] != "megatron_lm":
@@ -84,9 +91,7 @@ def main():
         path = pathlib.Path(scratch, "run.sh")
         for _ in range(count // program.EVERY):
             path.write_text(script(draw))
-            given = ["--gpus", draw.choice([8, 16, 64, 96, 128]), "--platform", draw.choice(["a100", "h100", "b200", "gb200"])]
-            release = draw.choice([None, "0.12", "0.14", "0.15", "0.16", "0.17", "0.18"])
-            given += ["--framework-version", release] if release else []
+            given = stated(draw)
             ran = program.run([binary, "plan", path, *given, "--report", "json"])
             if ran.code != 0:
                 faults.setdefault(f"exit code {ran.code}: {ran.err.decode()}", path.read_text())

@@ -135,9 +135,7 @@ def main():
             if path is None:
                 path = script
                 script.write_text(plan_faults.script(draw))
-                given = ["--gpus", draw.choice([8, 16, 64, 96, 128]), "--platform", draw.choice(["a100", "h100", "b200", "gb200"])]
-                release = draw.choice([None, "0.12", "0.14", "0.15", "0.16", "0.17", "0.18"])
-                given += ["--framework-version", release] if release else []
+                given = plan_faults.stated(draw)
             plan = planner.plan(path, *given)
             if plan is None:
                 continue
