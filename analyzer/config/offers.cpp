@@ -46,6 +46,16 @@ class Trial {
     return use ? memory_use_words(*use) : "";
   }
 
+  // With the recompute that is advised, or the cheap one where there is none yet.
+  RunConfig recomputing(RunConfig config) const {
+    const std::string how = text(config, "recompute_granularity").value_or("none");
+    const auto names = how == "none" ? cheap_recompute(config) : out_.recompute;
+    if (names.empty()) return config;
+    set_value(config, "recompute_granularity", std::string("selective"), "offered");
+    set_value(config, "recompute_modules", names, "offered");
+    return config;
+  }
+
   void put_recompute() {
     out_.recompute = advised_recompute(config_, false, short_);
     const auto given = list(config_, "recompute_modules").value_or(std::vector<std::string>{});
@@ -87,7 +97,8 @@ class Trial {
       const auto use = use_of(other);
       if (use && use->hi_share > 1 && !(more && short_)) continue;
       if (alone && more && !(short_ && use && use->hi_share <= 1 && !fits)) continue;
-      fits = use && use->hi_share <= 1;
+      const auto with_less = use_of(recomputing(other));
+      fits = with_less && with_less->hi_share <= 1;
       out_.cp = v;
       out_.cp_memory = words(use);
       if (!more) return;
