@@ -1,11 +1,12 @@
 // YAML (and with it JSON) as a tree of sections. yaml-cpp shares aliased nodes instead of copying
 // them, so what an anchor can multiply is only this walk: it has a budget of nodes and of depth.
-// Tested by: read_config_test.cpp, config_damage_test.cpp
+// Tested by: read_config_test.cpp, config_forms_test.cpp, config_damage_test.cpp
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -98,7 +99,7 @@ class TreeReader {
     for (size_t at = 0; at <= wanted.size();) {
       const size_t dot = std::min(wanted.find('.', at), wanted.size());
       if (!there.IsMap()) return word;
-      const YAML::Node next = there[wanted.substr(at, dot - at)];
+      const YAML::Node next = std::as_const(there)[wanted.substr(at, dot - at)];  // adds nothing
       if (!next.IsDefined()) return word;
       there.reset(next);
       at = dot + 1;

@@ -385,7 +385,8 @@ TEST_CASE("merge: what agrees, and what kernel names can not tell, is no contrad
   // A setting that did not take effect does not make it another run.
   CHECK_FALSE(merged({{"cuda_graphs", int64_t{0}}}, {{"cuda_graphs", int64_t{1}}}).other_run);
   CHECK(merge_config({{"ep", int64_t{1}}}, {{"ep", int64_t{4}}}).other_run);
-  CHECK_FALSE(merge_config({{"ep", int64_t{1}}}, {{"ep", int64_t{4}}}, {"ep"}).other_run);
+  CHECK_FALSE(merge_config({{"tp", int64_t{1}}}, {{"tp", int64_t{4}}}, {"tp"}).other_run);
+  CHECK(merge_config({{"ep", int64_t{1}}}, {{"ep", int64_t{4}}}, {"ep"}).other_run);
   const ConfigMerge scaled = merged({{"gpus", int64_t{64}}}, {{"gpus", int64_t{8}}});
   CHECK(scaled.other_scale);
   CHECK_FALSE(scaled.other_run);
