@@ -26,13 +26,15 @@ TEST_CASE("plan: errors stand before what is silent, and that before advice but 
   CHECK(errors(all) > 0);
   for (const Plan* plan : {&p, &all}) {
     std::vector<int> kinds;
+    std::set<std::string> names;
     for (const Finding& f : plan->findings) {
+      names.insert(f.kind);
       // Full recompute is undone before a lever of communication.
       const bool needed = f.rule == "configuration/full_recompute";
       kinds.push_back(f.kind == "error" ? 0 : f.kind == "silent" || needed ? 1 : 2);
     }
     CHECK(std::is_sorted(kinds.begin(), kinds.end()));
-    CHECK(std::set<int>(kinds.begin(), kinds.end()).size() >= 2);
+    CHECK(names.size() >= 2);
   }
   CHECK(find(p, "configuration/expert_tensor_parallel_unset") != nullptr);
   CHECK(find(p, "configuration/full_recompute") != nullptr);
