@@ -94,6 +94,9 @@ TEST_CASE("what the check says of changed conditions is what the rule would say"
     for (const RuleCase& c : cases) {
       const auto facts = case_facts(c);
       REQUIRE(facts);
+      const auto finding = evaluate(RuleSandbox(*facts), rule);
+      REQUIRE(finding);
+      if (finding->clauses.size() != rule.when.size()) continue;  // not asked of this framework
       const auto values = ClauseValues::of(RuleSandbox(*facts), rule);
       REQUIRE(values);
       INFO(rule.id << " /when/" << i << ": " << rule.when[i].sql << ": " << c.name);
