@@ -75,6 +75,11 @@ const Spelling* spelling_of(const Action& a, const std::string& name) {
         dotted ? key_table().by_path(a.set.substr(section + 1, dot - section) + name) : nullptr;
     return whole != nullptr ? whole : key_table().by_path(name);
   }
+  if (a.framework == "env") {
+    const auto* of_variable = key_table().by_variable(name);
+    if (of_variable == nullptr || of_variable->size() != 1) return nullptr;
+    return of_variable->front().constant.empty() ? &of_variable->front() : nullptr;
+  }
   for (const auto& [shown, key] : kNames)
     if (name == shown) return key_table().by_native(key);
   return nullptr;
@@ -233,7 +238,7 @@ Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::str
     if (findings[i].status != FindingStatus::fires) continue;
     for (size_t k = 0; k < findings[i].actions.size(); ++k) {
       const Action& a = findings[i].actions[k];
-      if (a.framework != framework && a.framework != "any") continue;
+      if (a.framework != framework && a.framework != "any" && a.framework != "env") continue;
       if (auto changes = changes_of(a); !changes.empty()) steps.push_back({i, k, changes});
     }
   }
@@ -241,9 +246,6 @@ Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::str
   const Proof proof(config, platforms, errors);
   const auto before = proof.outcome({});
   if (!before) return before.error();
-  auto all = proof.outcome(steps);
-  if (!all) return all.error();
-  std::vector<std::string> left = worse(*before, *all);
   std::set<size_t> emptied;
   const auto refuse = [&](const Step& step, const std::vector<std::string>& whys) {
     const std::string why = fmt::format("{}", fmt::join(whys, "; "));
@@ -255,23 +257,31 @@ Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::str
     a.set.clear();
     emptied.insert(step.item);
   };
-  // The last first: what follows builds on what stands before it, and errors come first of all.
-  for (size_t n = steps.size(); n-- > 0 && !left.empty();) {
-    steps[n].stands = false;
-    const auto without = proof.outcome(steps);
-    if (!without) return without.error();
-    const std::vector<std::string> rest = worse(*before, *without);
-    if (rest.size() < left.size() && missing(rest, left).empty()) {
-      refuse(steps[n], missing(left, rest));
-      left = rest;
-    } else {
-      steps[n].stands = true;
+  // A change that goes can bring back what it had mended, so it is asked again, a few times.
+  constexpr int kRounds = 3;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto all = proof.outcome(steps);
+    if (!all) return all.error();
+    std::vector<std::string> left = worse(*before, *all);
+    if (left.empty()) break;
+    // The last first: what follows builds on what stands before it, and errors come first of all.
+    for (size_t n = steps.size(); n-- > 0 && !left.empty();) {
+      if (!steps[n].stands) continue;
+      steps[n].stands = false;
+      const auto without = proof.outcome(steps);
+      if (!without) return without.error();
+      const std::vector<std::string> rest = worse(*before, *without);
+      if (rest.size() < left.size() && missing(rest, left).empty()) {
+        refuse(steps[n], missing(left, rest));
+        left = rest;
+      } else {
+        steps[n].stands = true;
+      }
     }
-  }
-  // What two of them do alike: the first that makes it goes, and so does the next.
-  if (!left.empty()) {
+    // What two of them do alike: the first that makes it goes, and so does the next.
     std::vector<Step> kept;
-    for (const Step& step : steps) {
+    for (Step& step : steps) {
+      if (left.empty()) break;
       if (!step.stands) continue;
       kept.push_back(step);
       const auto with = proof.outcome(kept);
@@ -280,6 +290,7 @@ Result<void> prove_findings(std::vector<Finding>& findings, std::vector<std::str
       const std::vector<std::string> ends = missing(made, missing(made, left));
       if (ends.empty()) continue;
       kept.pop_back();
+      step.stands = false;
       refuse(step, ends);
     }
   }

@@ -78,7 +78,7 @@ def check_answers(scratch, faults):
         for config, text in NEUTRAL.items():
             path = os.path.join(scratch, config)
             with open(path, "w") as f:
-                f.write(text)
+                f.write(text.rstrip("\n") + " " + answer["flags"] + "\n" if "flags" in answer and config.endswith(".sh") else text)
             report, error = analyze(inputs, path)
             count += 1
             if report is None:

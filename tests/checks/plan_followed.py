@@ -27,6 +27,9 @@ def spellings(root):
         for flag in entry.get("x-megatron-lm", []):
             name, _, constant = flag.partition("=")
             out.setdefault(name, (key, constant or None))
+        for variable in entry.get("x-env", []):
+            if "~" not in variable:
+                out.setdefault(variable, (key, None))
     return schema, out
 
 
@@ -45,15 +48,16 @@ def changes(schema, flags, finding):
     """[(key, value)] of an item, value None: left out. None: it is no matter of settings alone, or they have no value."""
     out = []
     for action in finding["actions"]:
-        if action["framework"] not in OWN or "not as it stands: " in action["note"]:
-            continue
+        if action["framework"] not in OWN or "not as it stands: " in action["note"] or ": " in action["set"]:
+            continue  # what does not hold, and a sentence
         if action["set"] in NAMES:
             parts = [(NAMES[action["set"]], action["to"])]
         else:
             parts = []
-            for name, value in plan_faults.settings(action):
+            for name, value in [(action["set"], action["to"])] if action["framework"] == "env" else plan_faults.settings(action):
                 if name in flags:
                     key, constant = flags[name]
+                    value = value.removesuffix(" for example")
                     parts.append((key, "leave " if action["to"].startswith("leave ") else constant or value))
         removed = re.search(r"remove (--.*?)(;|, which|$)", action["note"]) if parts else None
         parts += [(flags[name][0], "leave ") for name in re.findall(r"--[a-z-]+", removed[1]) if name in flags] if removed else []
