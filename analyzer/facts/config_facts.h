@@ -34,6 +34,9 @@ Result<void> insert_without_file(const Database& db, const std::string& table,
 Result<void> insert_settings(const Database& db, const RunConfig& config,
                              const std::set<std::string>& not_in_use = {});
 
+// ' moe_act layernorm ': a clause looks for '% moe_act %'; "" of none.
+std::string padded(const std::vector<std::string>& names);
+
 // What a file calls a setting as `fact_config.spelled` has it, with or without its section:
 // "seq-length".
 std::vector<std::string> plain_names(const std::string& shown, bool sections = false);
