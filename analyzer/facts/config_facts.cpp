@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 #include "base/text.h"
 #include "config/key_table.h"
 #include "config/releases.h"
